@@ -3,12 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
+# One more than the two cores that most machines for tests have: many tests wait for processes that they have started.
+WORKERS ?= 3
 LOOK := from datasets import load_dataset; print(load_dataset("edos", split="train")[0])
 
 # Many tests start processes, which without compiled modules take twice as long to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-fast fuzz lint space chat wheel wheel-test install clean
+.PHONY: demo test test-fast fuzz lint docs space chat wheel wheel-test install clean
 
 demo: install
 	rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -22,10 +24,10 @@ demo: install
 test: install
 	@mkdir -p build
 	@$(MAKE) --no-print-directory lint > build/lint.log 2>&1 & lint=$$!; trap "kill $$lint" INT TERM; \
-	$(BIN)/pytest -n 2 --dist worksteal; tests=$$?; \
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal; tests=$$?; \
 	wait $$lint; linted=$$?; cat build/lint.log; exit $$((tests + linted))
 
-# All that starts no process, Hub or browser and trains nothing: for while one works.
+# The tests that take less than a second each and start no process, Hub or browser: for while one works.
 test-fast: install
 	$(BIN)/pytest -n 2 --dist worksteal -m 'not slow'
 
@@ -38,6 +40,11 @@ lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache --no-logo
+	$(BIN)/python .ci/check_code.py
+
+# The documentation site in build/site; what does not resolve is an error.
+docs: install
+	$(BIN)/mkdocs build --quiet
 
 # The page of spaces/labeler on this machine. SEED: a folder of `edos crowd seed`, or a data set of the Hub.
 space: install

@@ -32,6 +32,7 @@ REQUIRED = (
     "crowd/mturk/form.html",
     "web/crowd/assets/layout.html",
     "augmentation/audit_page.html",
+    "publishing/cards/templates/dataset.md.j2",
     "web/page.css",
 )
 """Files without which the package is broken, whatever the checkout holds."""
@@ -56,7 +57,8 @@ def package_files(root: Path) -> dict[str, bytes]:
     """Return the files of the package in a checkout, by their path in the wheel."""
     found = {}
     for folder, place in FOLDERS.items():
-        for path in (root / folder).rglob("*"):
+        # what renders the cards stays in the checkout
+        for path in (root / folder).glob("*.md") if folder == "model_cards" else (root / folder).rglob("*"):
             if path.is_file() and "__pycache__" not in path.parts:
                 found[f"{place}/{path.relative_to(root / folder).as_posix()}"] = path.read_bytes()
     return found

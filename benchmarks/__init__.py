@@ -1,1 +1,1 @@
-"""Measurements of speed and memory, one script a claim; the figures lie beside them as JSON."""
+"""Measurements of speed and memory, one script for each claim; the figures are stored beside them as JSON."""

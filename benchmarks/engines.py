@@ -1,12 +1,11 @@
-"""Seconds of the same run by each engine, from OPUS XML to labelled dialogues, beside `local`, in one run.
+"""Seconds of the same run with each engine, from OPUS XML to labelled dialogues, compared with `local`, in one run.
 
     python benchmarks/engines.py FOLDER_WITH_OPUS_XML --copies 40 --repeats 3
 
-The corpus is that of `benchmarks/curate.py`; turns are found by the default scorer and labelled by `fast`. Every run is
-a process of its own, `edos curate` with its `--engine`; `accelerate` launches as many processes as the others have
-workers. Engines take turns, so that a busy machine slows all; the ratios are those of the least times, and all
-published files must be equal. A run of one film tells what an engine costs before it does anything. Writes
-benchmarks/engines.json.
+The corpus is that of `benchmarks/curate.py`; turns are segmented by the default scorer and labelled by `fast`. Every
+run is a separate process, `edos curate` with `--engine`; `accelerate` launches as many processes as the others have
+workers. Engines alternate, so that a busy machine slows all; the ratios are those of the minima, and all published
+files must be equal. A run of one film shows the start-up cost of an engine. Writes benchmarks/engines.json.
 """
 
 import argparse
@@ -23,8 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.curate import make_corpus
-from benchmarks.machine import describe_machine
-from edos_dataset.runs.shards import write_text
+from benchmarks.machine import describe_machine, write_result
 
 
 def command(films: Path, out: Path, engine: str, workers: int, limit: int | None) -> list[str]:
@@ -39,10 +37,10 @@ def command(films: Path, out: Path, engine: str, workers: int, limit: int | None
 
 
 def run(films: Path, out: Path, engine: str, workers: int, limit: int | None = None) -> float:
-    """Run `edos curate` by an engine; return seconds.
+    """Run `edos curate` with an engine; return seconds.
 
     Raises:
-        RuntimeError: it failed.
+        RuntimeError: the command failed.
     """
     line = command(films, out, engine, workers, limit)
     count = workers if engine == "accelerate" else 1
@@ -77,7 +75,9 @@ def published(out: Path) -> str:
 
 
 def compare(films: Path, work: Path, engines: list[str], workers: int, repeats: int) -> dict[str, Any]:
-    """Let the engines take turns; return seconds of each run, of a run of one film, and ratios to the first engine."""
+    """Run the engines alternately; return the seconds of each run and of a run of one film, and the ratios to the first
+    engine.
+    """
     seconds: dict[str, list[float]] = {engine: [] for engine in engines}
     start: dict[str, list[float]] = {engine: [] for engine in engines}
     digests = set()
@@ -115,9 +115,7 @@ def main() -> None:
         manifest = json.loads((work / f"{arguments.engines[0]}0" / "manifest.json").read_text(encoding="utf-8"))
     turns = manifest["configs"]["edos"]["turns"]
     facts = {"date": str(date.today()), "machine": describe_machine(), "files": len(files), "turns": turns}
-    told = json.dumps({**facts, "workers": arguments.workers, **result}, indent=1)
-    write_text(arguments.out, told + "\n")
-    sys.stdout.write(told + "\n")
+    write_result(arguments.out, {**facts, "workers": arguments.workers, **result})
 
 
 if __name__ == "__main__":

@@ -1,18 +1,16 @@
-"""Texts per second of the `fast` tier beside other labelers, on the same turns in the same run, from strings to
-probabilities, on one thread.
+"""Texts per second of the `fast` labeler, compared with other labelers, on the same turns in the same run, from strings
+to probabilities, on one thread.
 
     python benchmarks/fast_labels.py TURNS.txt --labelers fast linear-weak weak --limit 40000 --slow-limit 2000
 
-The turns are those of a text file, one a line, or of the Parquet files of a finished run. The first labeler gets all of
-them, the others the first `--slow-limit`, for they take a hundred times as long. The labelers take turns, so that a
-busy machine slows all; reported is the median. "cold" is the first pass of the first labeler over turns whose words it
-has not met, in a process of its own where words are split and lemmatised for the first time; the other passes find them
-remembered, as the shards of a long run do. Also told: how often each labeler's label is that of the first. Writes
-benchmarks/fast_labels.json.
+The turns come from a text file, one per line, or from the Parquet files of a finished run. The first labeler gets all
+of them, the others the first `--slow-limit`, since they take a hundred times as long. The labelers alternate, so that a
+busy machine slows all; the median is reported. "cold" is the first pass of the first labeler in a separate process, in
+which every word is new; in the other passes words are cached, as in the shards of a long run. Also reported: how often
+each labeler's label equals that of the first. Writes benchmarks/fast_labels.json.
 """
 
 import argparse
-import json
 import statistics
 import sys
 import time
@@ -24,11 +22,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.encoding import read_turns
-from benchmarks.machine import describe_machine
+from benchmarks.machine import describe_machine, write_result
 from edos_dataset.arrays import Floats
 from edos_dataset.encoders.encoder import limit_threads
-from edos_dataset.labeling.models.labelers import Labeler, load_labeler
-from edos_dataset.runs.shards import write_text
+from edos_dataset.labeling.models.base import Labeler
+from edos_dataset.labeling.models.labelers import load_labeler
 
 WARM_UP = ["Why do you ask?", "I was so scared."]
 
@@ -41,8 +39,8 @@ def timed(labeler: Labeler, texts: list[str]) -> tuple[float, Floats]:
 
 
 def measure(names: list[str], texts: list[str], slow: int, repeats: int) -> list[dict[str, Any]]:
-    """Return a line for every labeler: identity, texts, seconds of every pass, texts per second, how many times slower
-    than the first, agreement with it.
+    """Return a row for every labeler: identity, number of texts, seconds of every pass, texts per second, how many
+    times slower it is than the first, agreement with the first.
     """
     labelers = [load_labeler(name) for name in names]
     for labeler in labelers:
@@ -78,8 +76,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path)
     parser.add_argument("--labelers", nargs="+", default=["fast", "linear-weak", "weak"])
-    parser.add_argument("--limit", type=int, default=40_000, help="turns for the first labeler")
-    parser.add_argument("--slow-limit", type=int, default=2_000, help="turns for the others")
+    parser.add_argument("--limit", type=int, default=40_000, help="number of turns for the first labeler")
+    parser.add_argument("--slow-limit", type=int, default=2_000, help="number of turns for the others")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
@@ -103,8 +101,7 @@ def main() -> None:
         "threads": 1,
         "results": lines,
     }
-    write_text(arguments.out, json.dumps(report, indent=1) + "\n")
-    print(json.dumps(report, indent=1))  # noqa: T201
+    write_result(arguments.out, report)
 
 
 if __name__ == "__main__":

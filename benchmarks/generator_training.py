@@ -1,17 +1,16 @@
-"""Tokens per second in training a response model, beside a bare `transformers.Trainer` that trains a BART of the same
-layers, widths, vocabulary and dropout, post-layer-norm as ours, on the same pairs, in the same run.
+"""Training tokens per second of a response model, compared with a bare `transformers.Trainer` for a BART of the same
+layers, widths, vocabulary and dropout, post-layer-norm as ours, on the same pairs in the same run.
 
     python benchmarks/generator_training.py "$EDOS_DATA_DIR" --updates 12 --repeats 3
 
-A token is one of a history or an answer; padding is none. An update has the same number of pairs on average in all
-three: ours by `training.generator`, Trainer's with pairs in random order (its default) and with
-`train_sampling_strategy="group_by_length"`. They take turns; times are processor seconds of one process, from the end
-of the first update to that of the last, with collating, gradients and optimizer. Writes
+Tokens are those of histories and answers, without padding. An update has the same mean number of pairs in all three
+variants: ours with `training.generator`, Trainer with pairs in random order (its default) and with
+`train_sampling_strategy="group_by_length"`. They alternate; times are processor seconds of one process, from the end of
+the first update to the end of the last, with collating, gradients and optimizer. Writes
 benchmarks/generator_training.json.
 """
 
 import argparse
-import json
 import statistics
 import tempfile
 import time
@@ -34,16 +33,14 @@ from transformers import (
     TrainingArguments,
 )
 
-from benchmarks.machine import command_line, describe_machine
-from edos_dataset.runs.shards import write_text
-from training.generator.batches import updates_in_epoch
+from benchmarks.machine import command_line, describe_machine, write_result
 from training.generator.corpus import load_corpus
 from training.generator.fit import plan, take_step
 from training.generator.model import build_learner
-from training.generator.pairs import Pairs, pairs_of
+from training.generator.pairs import Pairs, pairs_of, updates_in_epoch
 from training.generator.recipe import GeneratorRecipe, read_recipe
 from training.generator.tasks import Learner
-from training.loop.processes import precision_of
+from training.loop import precision_of
 
 RECIPE = Path(__file__).parents[1] / "training" / "recipes" / "small" / "plain.yaml"
 
@@ -55,13 +52,13 @@ class Clock(TrainerCallback):
         self.ends: list[float] = []
 
     def on_step_end(self, *arguments: object, **named: object) -> None:
-        """Take the time."""
+        """Record the time."""
         self.ends.append(time.process_time())
 
 
 @dataclass
 class CountingCollator(DataCollatorForSeq2Seq):
-    """Pads a batch as Trainer's users do, and counts the tokens that are none of padding."""
+    """Pads a batch as users of Trainer do, and counts the tokens without padding."""
 
     counts: list[int] = field(default_factory=list)
 
@@ -116,7 +113,7 @@ def trainers(
 
 
 class Rows(torch.utils.data.Dataset[dict[str, Any]]):
-    """Pairs as Trainer takes them."""
+    """The pairs as a dataset for Trainer."""
 
     def __init__(self, rows: list[dict[str, Any]]) -> None:
         self.rows = rows
@@ -165,8 +162,8 @@ def bart(learner: Learner, recipe: GeneratorRecipe) -> torch.nn.Module:
 def main() -> None:
     """Time and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data_dir", type=Path, help="holds empathetic_dialogues/")
-    parser.add_argument("--updates", type=int, default=12, help="of each, the first one not timed")
+    parser.add_argument("data_dir", type=Path, help="folder that contains empathetic_dialogues/")
+    parser.add_argument("--updates", type=int, default=12, help="number of updates of each; the first is not timed")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
@@ -200,8 +197,7 @@ def main() -> None:
         "tokens_a_processor_second": {name: [round(each) for each in found] for name, found in speeds.items()},
         "ratio": {name: round(medians["ours"] / medians[name], 2) for name in speeds if name != "ours"},
     }
-    write_text(arguments.out, json.dumps(report, indent=1) + "\n")
-    print(json.dumps(report, indent=1))  # noqa: T201
+    write_result(arguments.out, report)
 
 
 if __name__ == "__main__":

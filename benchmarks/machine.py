@@ -1,12 +1,16 @@
-"""The machine that a measurement was taken on, and the command that took it."""
+"""Shared by all benchmarks: the description of machine and command, and the output of a result."""
 
+import json
 import os
 import platform
 import re
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from edos_dataset.runs.shards import write_text
 
 
 def describe_machine() -> dict[str, Any]:
@@ -23,5 +27,12 @@ def describe_machine() -> dict[str, Any]:
 
 
 def command_line() -> str:
-    """Return the command of this process; of paths from the root only the name."""
+    """Return the command of this process, with absolute paths shortened to names."""
     return " ".join(["python", *[Path(part).name if part.startswith("/") else part for part in sys.argv]])
+
+
+def write_result(path: Path, result: Mapping[str, Any], ascii_only: bool = True) -> None:
+    """Write a result as JSON, and print it."""
+    text = json.dumps(result, indent=1, ensure_ascii=ascii_only)
+    write_text(path, text + "\n")
+    sys.stdout.write(text + "\n")

@@ -1,9 +1,9 @@
-"""Peak memory of `edos curate` on a corpus and on one ten times as large: it must not grow.
+"""Peak memory of `edos curate` on a corpus and on one ten times as large, which must be equal.
 
     python benchmarks/memory.py FOLDER_WITH_OPUS_XML --copies 60
 
-Runs the command in a process of its own, with one worker, without labels (the whole corpus) and with labels (on a tenth
-of each, as encoding takes longer), and reports the largest resident set of each. Writes benchmarks/memory.json.
+Runs the command in separate processes with one worker, without labels (on the whole corpus) and with labels (on a tenth
+of each, since encoding takes longer), and reports the peak resident set size of each. Writes benchmarks/memory.json.
 """
 
 import argparse
@@ -16,18 +16,17 @@ from typing import Any
 
 from benchmarks.curate import make_corpus
 from benchmarks.growth import run_watched
-from benchmarks.machine import command_line, describe_machine
-from edos_dataset.runs.shards import write_text
+from benchmarks.machine import command_line, describe_machine, write_result
 
 
 def run_measured(*arguments: str) -> tuple[Any, int]:
-    """Run `edos` in a process of its own; return what it prints with --json, and its largest resident set in MiB."""
+    """Run `edos` in a separate process; return its --json output, and its peak resident set size in MiB."""
     printed, _, peaks = run_watched([sys.executable, "-m", "edos_dataset", *arguments, "--json"])
     return json.loads(printed), peaks["driver_mib"]
 
 
 def peak(folder: Path, labels: bool) -> dict[str, int]:
-    """Curate in a process of its own; return its sentences and its largest resident set in MiB."""
+    """Curate in a separate process; return the number of sentences and the peak resident set size in MiB."""
     with tempfile.TemporaryDirectory() as out:
         options = ["--out", f"{out}/edos", "--workers", "1", "--labels" if labels else "--no-labels"]
         printed, mib = run_measured("curate", str(folder), *options)
@@ -59,8 +58,7 @@ def main() -> None:
             "ten_times": rows[1],
             "growth": growth,
         }
-    write_text(arguments.out, json.dumps(result, indent=1) + "\n")
-    print(json.dumps(result, indent=1))  # noqa: T201
+    write_result(arguments.out, result)
 
 
 if __name__ == "__main__":

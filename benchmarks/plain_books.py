@@ -1,10 +1,9 @@
-"""Books → dialogues one line, one word and one utterance after the other: what recipe `papers` is compared with in
-speed by `benchmarks/books.py`, and in values.
+"""Books → dialogues, line by line, word by word and utterance by utterance: the reference for recipe `papers`, for its
+speed in `benchmarks/books.py` and for its values.
 
-It takes the steps of the code behind the Gutenberg Dialogue Dataset (words into dictionaries, books line by line,
-every utterance written, read, cleaned and split into words with NLTK where that is installed) in words of our own, but
-for what makes that code slow without need (its copies of lists). English alone. Nothing in it is shared with the module
-that it is compared with.
+It follows the steps of the code behind the Gutenberg Dialogue Dataset (dictionaries of words, books line by line, every
+utterance written, read, cleaned and split into words with NLTK if installed), reimplemented, except for avoidable
+slowness (its copies of lists). English only. It shares nothing with the module to which it is compared.
 """
 
 import math
@@ -22,7 +21,7 @@ _WORD = re.compile(r"\w+|[^\w\s]")
 
 
 def run(paths: Sequence[Path], folder: Path) -> list[list[str]]:
-    """Return the dialogues of all books that stay, in the order of the books.
+    """Return the dialogues of all kept books, in the order of the books.
 
     Args:
         paths: UTF-8 texts without header and licence.
@@ -35,7 +34,7 @@ def run(paths: Sequence[Path], folder: Path) -> list[list[str]]:
 
 
 def pre_filter(paths: Sequence[Path]) -> list[Path]:
-    """Return the books whose words are near those of all."""
+    """Return the books whose word distribution is near that of all books."""
     total: Counter[str] = Counter()
     books: list[Counter[str]] = []
     for path in paths:
@@ -58,7 +57,9 @@ def pre_filter(paths: Sequence[Path]) -> list[Path]:
 
 
 def extract(paths: Sequence[Path], out: Path) -> None:
-    """Write the dialogues of all books, an utterance a line behind the name of its book, and a blank line between."""
+    """Write the dialogues of all books: one utterance per line after the name of its book, with blank lines between
+    dialogues.
+    """
     with out.open("w", encoding="utf-8") as file:
         for path in paths:
             for dialogue in dialogues_of(path):
@@ -97,7 +98,7 @@ def dialogues_of(path: Path) -> Iterator[list[str]]:
 
 
 def in_quotes(paragraphs: Sequence[str], delimiter: str) -> list[list[str]]:
-    """Return the dialogues of English paragraphs before the rule of length."""
+    """Return the dialogues of English paragraphs, before the length filter."""
     found: list[list[str]] = []
     gap = 151
     for paragraph in paragraphs:
@@ -122,8 +123,8 @@ def in_quotes(paragraphs: Sequence[str], delimiter: str) -> list[list[str]]:
 
 
 def word_tokenizer() -> tuple[str, Callable[[str], list[str]]]:
-    """Return what splits an utterance into words, and its name: NLTK's where it is installed, sentences first, with the
-    Punkt that has learned nothing, as in the run of the authors' code that is quoted.
+    """Return the function that splits an utterance into words, and its name: NLTK's if installed, with sentence
+    splitting by an untrained Punkt, as in the quoted run of the authors' code.
     """
     if find_spec("nltk") is None:
         return "regular expression", _WORD.findall
@@ -136,7 +137,7 @@ def word_tokenizer() -> tuple[str, Callable[[str], list[str]]]:
 
 
 def post_filter(dialogues: Path, cleaned: Path) -> None:
-    """Write the cleaned dialogues, and the numbers of the lines of those that have few rare words."""
+    """Write the cleaned dialogues, and the line numbers of those with few rare words."""
     split = word_tokenizer()[1]
     counts: Counter[str] = Counter()
     with dialogues.open(encoding="utf-8") as lines, cleaned.open("w", encoding="utf-8") as file:
@@ -161,7 +162,7 @@ def post_filter(dialogues: Path, cleaned: Path) -> None:
 
 
 def create(dialogues: Path, indices: Path) -> list[list[str]]:
-    """Return the dialogues whose lines are named."""
+    """Return the dialogues with the given line numbers."""
     with indices.open(encoding="utf-8") as lines:
         chosen = {int(line) for line in lines}
     made: list[list[str]] = [[]]

@@ -1,8 +1,8 @@
-"""The 17 metrics of dialog-eval, one response after the other: what `edos_dataset.metrics.responses` is compared with,
-in speed by `benchmarks/response_metrics.py` and in values by the tests.
+"""The 17 metrics of dialog-eval, one response at a time: the reference for `edos_dataset.metrics.responses`, for its
+speed in `benchmarks/response_metrics.py` and for its values in the tests.
 
-It works as that code does (dictionaries of words, numpy on one vector at a time, NLTK's `sentence_bleu` where it is
-installed), in words of our own. Nothing in it is shared with the module that it checks.
+It works like that code (dictionaries of words, numpy on one vector at a time, NLTK's `sentence_bleu` if installed),
+reimplemented. It shares nothing with the module that it checks.
 """
 
 import math
@@ -23,13 +23,13 @@ WEIGHTS = ((1.0,), (0.5, 0.5), (0.33, 0.33, 0.33), (0.25,) * 4)
 
 @dataclass
 class Peer:
-    """What is known before a response is seen.
+    """The word statistics that are computed before any response.
 
     Args:
         vectors: word → vector.
-        vocabulary: further words; they get zeros.
-        train: the text of the probabilities.
-        nltk: take NLTK's BLEU; by default where it is installed.
+        vocabulary: further words, which get zero vectors.
+        train: the text for the word probabilities.
+        nltk: whether to use NLTK's BLEU; by default if it is installed.
     """
 
     vectors: Mapping[str, Vector]
@@ -44,7 +44,7 @@ class Peer:
         self.p1, self.p2 = (shares(counts) for counts in self.count(self.train))
 
     def name(self, word: str) -> str:
-        """Return a word, or what stands for unknown ones."""
+        """Return a word, or the symbol for unknown words."""
         return word if word in self.vocab else UNKNOWN
 
     def count(self, texts: Sequence[str]) -> tuple[Counter[Gram], Counter[Gram]]:
@@ -62,7 +62,7 @@ class Peer:
     def run(
         self, responses: Sequence[str], references: Sequence[str], contexts: Sequence[str]
     ) -> dict[str, list[float]]:
-        """Return the values of every metric; responses without one are left out."""
+        """Return the values of every metric; responses without a value are left out."""
         mine, true = self.count(responses), self.count(references)
         q1, p1 = common(mine[0], true[0])
         q2, p2 = common(mine[1], true[1])
@@ -79,7 +79,7 @@ class Peer:
         return found
 
     def entropies(self, words: Sequence[str]) -> dict[str, float]:
-        """Return the four entropies of a response, as far as it has them."""
+        """Return the four entropies of a response, where defined."""
         names = [self.name(word) for word in words]
         values: dict[str, float] = {}
         for kind, grams, train in (
@@ -96,7 +96,7 @@ class Peer:
         q1, p1, q2, p2 = shared
         ones, twos = [], []
         for place, word in enumerate(expected):
-            if word in q1:  # as it stands: unknown words are passed over
+            if word in q1:  # as in the original, unknown words are skipped
                 ones.append(math.log2(p1[word] / q1[word]))
             if place + 1 < len(expected) and (word, self.name(expected[place + 1])) in q2:
                 bigram = (word, self.name(expected[place + 1]))
@@ -122,13 +122,13 @@ class Peer:
         return values
 
     def average(self, words: Sequence[str]) -> Vector:
-        """Return the weighted mean of the vectors."""
+        """Return the weighted mean of the words' vectors."""
         vectors = [self.vocab[word] * 0.001 / (0.001 + self.p1.get(word, 0.0)) for word in words if word in self.vocab]
         total: Vector = np.sum(np.array(vectors), axis=0) / len(vectors) if vectors else np.zeros(self.dim)
         return total
 
     def extreme(self, words: Sequence[str]) -> Vector:
-        """Return the values farthest from 0, dimension by dimension."""
+        """Return the value farthest from 0 in each dimension."""
         farthest = np.zeros(self.dim)
         for word in words:
             if word in self.vocab:
@@ -139,7 +139,7 @@ class Peer:
         return farthest
 
     def greedy(self, words: Sequence[str], others: Sequence[str]) -> float:
-        """Return the mean cosine of each word with the nearest of the others; 0 where there is none."""
+        """Return the mean cosine of each word with the most similar of the others; 0 if there are none."""
         columns = [np.zeros(self.dim)]
         for word in others:
             if word in self.vocab:
@@ -161,18 +161,18 @@ def shares(counts: Mapping[Gram, int]) -> dict[Gram, float]:
 
 
 def common(one: Counter[Gram], other: Counter[Gram]) -> tuple[dict[Gram, float], dict[Gram, float]]:
-    """Return two distributions over what both have."""
+    """Return two distributions over their common n-grams."""
     both = one.keys() & other.keys()
     return shares({gram: one[gram] for gram in both}), shares({gram: other[gram] for gram in both})
 
 
 def diversity(counts: Counter[Gram]) -> float:
-    """Return the share of different n-grams."""
+    """Return the fraction of distinct n-grams."""
     return len(counts) / sum(counts.values()) if counts else math.nan
 
 
 def sentence_bleus(words: Sequence[str], expected: Sequence[str]) -> list[float]:
-    """Return BLEU-1 to -4 by the NLTK that is installed."""
+    """Return BLEU-1 to BLEU-4 with the installed NLTK."""
     from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 
     smoothing = SmoothingFunction().method4

@@ -1,15 +1,15 @@
-"""What `edos plan` says of a corpus from a sample of it, beside what `edos curate` takes for the whole; and the figures
-of the encoder that the plan's table of devices has.
+"""The estimates of `edos plan` from a sample, compared with the cost of `edos curate` on the whole corpus; and the
+encoder's figures in the plan's table of devices.
 
     python -m benchmarks.plan FOLDER_WITH_SUBTITLES --sample 40
     python -m benchmarks.plan FOLDER_WITH_SUBTITLES --sample 20 --only labels
 
-Both are processes of their own, one after the other on the same machine, once without labels and once with them. Told
-is the ratio of estimated to real, of processor seconds (what other work on the machine disturbs least), of the clock on
-the wall, of disk and of the largest worker's memory. Without --only, then the label stages run over dialogues of that
-corpus in one thread: floating-point operations a second of the encoder's linear layers, and the share of the time that
-is not the encoder's, which a GPU would leave to the processor. Writes benchmarks/plan.json, in which
-what is not measured stays.
+Both are separate processes, run one after the other on the same machine, once without labels and once with them.
+Reported are the ratios of estimated to real processor seconds (which other work on the machine disturbs least), wall
+time, disk, and peak memory of the largest worker. Without --only, the label stages are then run on dialogues of that
+corpus in one thread, to measure the floating-point operations per second of the encoder's linear layers, and the
+fraction of the time outside the encoder, which a GPU would leave to the processor. Writes benchmarks/plan.json, in
+which figures that are not measured again are kept.
 """
 
 import argparse
@@ -25,16 +25,16 @@ from typing import Any
 import pyarrow as pa
 
 from benchmarks.growth import run_watched
-from benchmarks.machine import command_line, describe_machine
+from benchmarks.machine import command_line, describe_machine, write_result
 from edos_dataset.labeling.stages import AnnotateDialogues, EncodeTurns, LabelTurns
 from edos_dataset.runs.pipeline import count_units
-from edos_dataset.runs.shards import read_shard, write_text
+from edos_dataset.runs.shards import read_shard
 
 _ENOUGH_TURNS = 4_000
 
 
 def edos(*words: str) -> tuple[dict[str, Any], dict[str, float]]:
-    """Run `edos` in processes of its own; return what it prints with --json, and what it took: seconds, and MiB."""
+    """Run `edos` in separate processes; return its --json output and its cost: seconds, and MiB."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     printed, _, peaks = run_watched([sys.executable, "-m", "edos_dataset", *words, "--json"])
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -43,7 +43,7 @@ def edos(*words: str) -> tuple[dict[str, Any], dict[str, float]]:
 
 
 def beside(source: Path, folder: Path, labels: str, sample: int) -> dict[str, Any]:
-    """Plan from a sample, run the whole, and return both with their ratios."""
+    """Plan from a sample, run the whole corpus, and return both with their ratios."""
     found, planning = edos("plan", str(source), labels, "--sample", str(sample))
     (one,) = found["plans"]
     estimated = one["total"]
@@ -51,7 +51,7 @@ def beside(source: Path, folder: Path, labels: str, sample: int) -> dict[str, An
     manifest, took = edos("curate", str(source), labels, "--out", str(folder), "--workers", str(workers))
     disk = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     sentences = next(stage["read"] for stage in manifest["stages"] if stage["stage"] == "turns")
-    # the start of the leader and of each worker, which the plan tells in hours and not among the cores'
+    # starting the main process and each worker, which the plan includes in wall time but not in core hours
     starting = found["sample"]["start_seconds"] * (1 + workers)
     seconds = {"wall": estimated["hours"] * 3600, "processor": estimated["core_hours"] * 3600 + starting}
     memory = estimated["memory"] >> 20
@@ -74,7 +74,6 @@ def beside(source: Path, folder: Path, labels: str, sample: int) -> dict[str, An
             "disk": round(estimated["disk"] / disk, 2),
             "sentences": round(found["corpus"]["sentences"] / sentences, 2),
         },
-        "simulated": one["simulated"],
         "stages": [
             {
                 "stage": stage["stage"],
@@ -87,7 +86,7 @@ def beside(source: Path, folder: Path, labels: str, sample: int) -> dict[str, An
 
 
 def some_dialogues(folder: Path) -> pa.Table:
-    """Return dialogues of the shards of a folder, of enough turns to measure."""
+    """Return dialogues from the shards of a folder, with enough turns to measure."""
     paths = [path for path in sorted(folder.glob("*.parquet")) if "removals" not in path.name]
     dialogues = pa.concat_tables(map(read_shard, paths))
     rows = int(dialogues.num_rows * min(1.0, _ENOUGH_TURNS / count_units(dialogues, "turns")))
@@ -95,8 +94,8 @@ def some_dialogues(folder: Path) -> pa.Table:
 
 
 def encoder_figures(dialogues: pa.Table) -> dict[str, Any]:
-    """Label dialogues by the default models in one thread; return the encoder's speed and what of the time is not its
-    own.
+    """Label dialogues with the default models in one thread; return the encoder's speed and the fraction of the time
+    outside it.
     """
     stages = (EncodeTurns("weak"), LabelTurns(), AnnotateDialogues())
     model: Any = stages[0].encoder
@@ -104,7 +103,7 @@ def encoder_figures(dialogues: pa.Table) -> dict[str, Any]:
     for stage in stages:
         first = stage(first)
     encoder = model._labeler._model.encoder
-    multiplied = sum(parameter.numel() for parameter in encoder.encoder.parameters())  # embeddings are looked up
+    multiplied = sum(parameter.numel() for parameter in encoder.encoder.parameters())  # no multiplication in embeddings
     tokens, forward, began = 0, 0.0, 0.0
 
     def before(_: object, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
@@ -140,19 +139,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("source", type=Path)
     parser.add_argument("--sample", type=int, default=40)
-    parser.add_argument("--only", choices=("labels", "no-labels"), help="one of the two runs")
+    parser.add_argument("--only", choices=("labels", "no-labels"), help="run only one of the two")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
     result = json.loads(arguments.out.read_text(encoding="utf-8")) if arguments.out.exists() else {}
     with tempfile.TemporaryDirectory() as place:
         for labels in [arguments.only] if arguments.only else ["no-labels", "labels"]:
             row = beside(arguments.source, Path(place) / labels, f"--{labels}", arguments.sample)
-            told = {"command": command_line(), "date": date.today().isoformat(), "machine": describe_machine()}
-            result[labels] = told | row
+            facts = {"command": command_line(), "date": date.today().isoformat(), "machine": describe_machine()}
+            result[labels] = facts | row
         if not arguments.only:
             result["encoder"] = encoder_figures(some_dialogues(next(Path(place).glob("*/.run/04-certainty"))))
-    write_text(arguments.out, json.dumps(result, indent=1) + "\n")
-    print(json.dumps(result, indent=1))  # noqa: T201
+    write_result(arguments.out, result)
 
 
 if __name__ == "__main__":

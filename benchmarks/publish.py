@@ -1,14 +1,14 @@
-"""Publishing a data set of the papers' size to a Hub on this machine: time and peak memory, beside `upload_folder` of
-huggingface_hub and bare hashing.
+"""Publishing a dataset of the papers' size to a Hub on this machine: time and peak memory, compared with
+`upload_folder` of huggingface_hub and with hashing alone.
 
     python benchmarks/publish.py --dialogues 1000000
 
-The dialogues are synthetic, of the papers' lengths (2.83 turns a dialogue, 14 words a turn), labelled, written as `edos
-curate` writes them; the Hub is of the tests, in a process of its own. Measured, each in a process of its own:
+The dialogues are synthetic, with the papers' lengths (2.83 turns per dialogue, 14 words per turn), labelled, and
+written as by `edos curate`; the Hub is that of the tests, in a separate process. Measured, each in a separate process:
 publishing the first version; the same again, which changes nothing; a second version with more dialogues, which is
-compared with the first row by row, read from the Hub; and loading what was published. Beside it, in the same run:
-`HfApi.upload_folder` of the same folder, which checks nothing, and SHA-256 of all bytes, without which no large file
-can be sent. Linux only. Writes benchmarks/publish.json.
+compared with the first row by row, read from the Hub; and loading the published dataset. For comparison, in the same
+run: `HfApi.upload_folder` of the same folder, which checks nothing, and SHA-256 of all bytes, which every upload of
+large files needs. Linux only. Writes benchmarks/publish.json.
 """
 
 import argparse
@@ -37,7 +37,7 @@ ROOT = Path(__file__).parents[1]
 SHARD = 50_000
 SENTENCES, WORDS, TURNS = 400_000, 14, (2, 3, 4)
 SHARES = (0.4, 0.37, 0.23)
-"""Of dialogues with 2, 3 and 4 turns: 2.83 on average."""
+"""Fractions of dialogues with 2, 3 and 4 turns: 2.83 on average."""
 
 HUB = """
 import sys, time
@@ -64,9 +64,7 @@ print(sum(map(len, data.values())))
 
 
 def sentences() -> pa.Array:
-    """Return texts of about WORDS words, from a vocabulary whose words are as unequally frequent as those of a
-    language.
-    """
+    """Return texts of about WORDS words, whose frequencies are distributed as in natural language."""
     generator = np.random.default_rng(0)
     words = np.array(
         ["".join(generator.choice(list("etaoinshrdlucmfwyp"), size)) for size in generator.integers(2, 9, 20_000)]
@@ -78,7 +76,7 @@ def sentences() -> pa.Array:
 
 
 def shard(number: int, rows: int, texts: pa.Array) -> pa.Table:
-    """Return labelled dialogues with the columns that a run leaves for the config edos."""
+    """Return labelled dialogues with the columns that a run writes for the config edos."""
     from edos_dataset.arrays import nest
     from edos_dataset.schema import LABELLED, LABELLED_TURN, SOURCE, TOP
 
@@ -126,7 +124,7 @@ def nest_numbers(values: Ints) -> pa.ListArray:
 
 
 def write_run(folder: Path, work: Path, dialogues: int) -> float:
-    """Write a folder as `edos curate` leaves it; return the seconds of writing the published files."""
+    """Write a folder like `edos curate`; return the seconds of writing the published files."""
     from edos_dataset.publishing.cards.dataset import dataset_card
     from edos_dataset.publishing.layout import write_config
     from edos_dataset.runs.shards import write_shard
@@ -147,15 +145,13 @@ def write_run(folder: Path, work: Path, dialogues: int) -> float:
 
 
 def measured(command: list[str], environment: dict[str, str]) -> dict[str, Any]:
-    """Run a command and return its seconds, the seconds of its processor, its peak memory in MiB, and the end of what
-    it printed.
-    """
+    """Run a command; return its seconds, its processor seconds, its peak memory in MiB, and the end of its output."""
     before, began = os.times(), time.perf_counter()
     peak = 0
     with tempfile.TemporaryFile("w+") as printed:
         process = subprocess.Popen(command, env=environment, stdout=printed, stderr=subprocess.DEVNULL)
         while process.poll() is None:
-            with suppress(OSError):  # VmHWM, as ru_maxrss of a child begins with the memory of its parent
+            with suppress(OSError):  # VmHWM, since ru_maxrss of a child includes the memory of its parent
                 status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
                 peak = max([peak, *map(int, re.findall(r"VmHWM:\s+(\d+)", status))])
             time.sleep(0.01)
@@ -172,7 +168,7 @@ def main() -> None:
     """Write, publish, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dialogues", type=int, default=1_000_000)
-    parser.add_argument("--more", type=int, default=50_000, help="dialogues that the second version has more")
+    parser.add_argument("--more", type=int, default=50_000, help="number of dialogues added in the second version")
     parser.add_argument("--json", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
     work = Path(tempfile.mkdtemp(prefix="publish-"))
@@ -203,7 +199,7 @@ def main() -> None:
 
 
 def compare(work: Path, environment: dict[str, str], dialogues: int, more: int) -> dict[str, Any]:
-    """Measure everything against the server that the environment names."""
+    """Measure everything with the server that the environment names."""
     edos = [sys.executable, "-m", "edos_dataset", "publish"]
     run, larger = work / "run", work / "larger"
     result: dict[str, Any] = {

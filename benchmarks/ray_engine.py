@@ -1,15 +1,14 @@
-"""What Ray costs beside `local`, and what a second worker brings: the same runs by both engines, in turns, in one run.
+"""The cost of Ray compared with `local`, and the gain of a second worker: the same runs with both engines, alternately.
 
     python benchmarks/ray_engine.py FOLDER_WITH_OPUS_XML --copies 40 --repeats 3
 
-The corpus is that of `benchmarks/curate.py`, labelled by `fast`. Every run is a process of its own, `edos curate`; each
-round runs both engines with 1 and with 2 workers, so that a busy machine slows all, and ratios are medians of those of
-a round. A run of one film tells what an engine costs before it does anything; what a shard costs more is the rest of
-the difference, over all shards of all phases. All published files must be equal. Writes benchmarks/ray_engine.json.
+The corpus is that of `benchmarks/curate.py`, labelled by `fast`. Every run is a separate process, `edos curate`; each
+round runs both engines with 1 and with 2 workers, so that a busy machine slows all, and ratios are medians over rounds.
+A run of one film shows the start-up cost of an engine; the additional cost per shard is the rest of the difference,
+divided by the shards of all phases. All published files must be equal. Writes benchmarks/ray_engine.json.
 """
 
 import argparse
-import json
 import statistics
 import sys
 import tempfile
@@ -20,19 +19,19 @@ from typing import Any
 
 from benchmarks.curate import make_corpus
 from benchmarks.engines import published, run
-from benchmarks.machine import command_line, describe_machine
-from edos_dataset.runs.engines.by_name import engine_of
-from edos_dataset.runs.shards import write_text
+from benchmarks.machine import command_line, describe_machine, write_result
+from edos_dataset.runs.engines import engine_of
 
 RUNS = [("local", 1), ("ray", 1), ("local", 2), ("ray", 2)]
 Seconds = dict[str, list[float]]
 
 
 def measure(films: Path, work: Path, repeats: int) -> tuple[Seconds, Seconds, int]:
-    """Return the seconds of every run and of a run of one film, by engine and workers, and the shards of one run.
+    """Return the seconds of every run and of a run of one film, by engine and workers, and the number of shards in a
+    run.
 
     Raises:
-        RuntimeError: a run failed, or published something else.
+        RuntimeError: a run failed, or its published files differ.
     """
     seconds: Seconds = {f"{engine} {workers}": [] for engine, workers in RUNS}
     one_film: Seconds = {f"{engine} {workers}": [] for engine, workers in RUNS}
@@ -51,7 +50,7 @@ def measure(films: Path, work: Path, repeats: int) -> tuple[Seconds, Seconds, in
 
 
 def start_up(name: str, workers: int) -> dict[str, float]:
-    """Return the seconds until an engine and its workers are there, of an empty task, and until all have ended."""
+    """Return the seconds to start an engine with its workers, to run an empty task, and to stop everything."""
     began = time.perf_counter()
     with engine_of(name, workers) as engine:
         list(engine.map(time.sleep, [0.5] * workers))
@@ -67,12 +66,12 @@ def start_up(name: str, workers: int) -> dict[str, float]:
 
 
 def ratio(seconds: Seconds, over: str, under: str) -> float:
-    """Return the median over the rounds of how many times as long one kind of run takes as another."""
+    """Return the median over the rounds of the ratio of two kinds of runs."""
     return round(statistics.median(a / b for a, b in zip(seconds[over], seconds[under], strict=True)), 3)
 
 
 def compare(seconds: Seconds, one_film: Seconds, shards: int) -> dict[str, Any]:
-    """Return what the seconds say."""
+    """Return the figures derived from the seconds."""
     facts: dict[str, Any] = {"shards_made": shards}
     for workers in (1, 2):
         ray, local = f"ray {workers}", f"local {workers}"
@@ -105,9 +104,7 @@ def main() -> None:
     facts |= {"files": len(files), "seconds": rounded[0], "seconds_of_one_film": rounded[1]}
     facts |= compare(seconds, one_film, shards) | {"published_files_equal": True}
     facts["start_up"] = {name: start_up(name, 2) for name in ("local", "ray")}
-    told = json.dumps(facts, indent=1)
-    write_text(arguments.out, told + "\n")
-    sys.stdout.write(told + "\n")
+    write_result(arguments.out, facts)
 
 
 if __name__ == "__main__":

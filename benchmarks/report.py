@@ -1,10 +1,9 @@
-"""What `edos report` takes on 10,000, 100,000 and 1,000,000 dialogues: seconds, memory, and the size of the page.
+"""The cost of `edos report` on 10,000, 100,000 and 1,000,000 dialogues: seconds, memory, and size of the page.
 
     python benchmarks/report.py --sizes 10000 100000 1000000
 
-The dialogues are made of words drawn as Zipf's law has them, as long as those of EDOS, every turn labelled. Each report
-is a process of its own, given as a user gives it; memory is the most that it or one of its workers has. Writes
-benchmarks/report.json.
+The dialogues are made of words drawn by Zipf's law, with the lengths of EDOS, every turn labelled. Each report is a
+separate process, run as by a user; memory is the peak of the largest of its processes. Writes benchmarks/report.json.
 """
 
 import argparse
@@ -32,7 +31,7 @@ from edos_dataset.runs.shards import write_text
 from edos_dataset.schema import arrow_schema
 
 TURNS, TOKENS, WORDS = 2.83, 13.9, 200_000
-"""Of a dialogue, of a turn (EDOS paper, Table 3), and in the vocabulary."""
+"""Turns per dialogue, tokens per turn (EDOS paper, Table 3), and words in the vocabulary."""
 _ROWS, _FILE = 10_000, 100_000
 
 
@@ -89,7 +88,7 @@ def _table(
 
 
 def measure(dialogues: int, workers: int) -> dict[str, Any]:
-    """Return what a report of so many dialogues takes."""
+    """Return the cost of a report on a number of dialogues."""
     with tempfile.TemporaryDirectory() as scratch:
         folder, out = Path(scratch) / "data", Path(scratch) / "report.html"
         make_folder(folder, dialogues)
@@ -114,7 +113,7 @@ def measure(dialogues: int, workers: int) -> dict[str, Any]:
 
 
 def _peak(process: int) -> int:
-    """Return the most KiB that a process has had; ru_maxrss of a child would begin with the memory of its parent."""
+    """Return the peak memory of a process in KiB; ru_maxrss of a child would include the memory of its parent."""
     with suppress(OSError):
         status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
         return max([0, *map(int, re.findall(r"VmHWM:\s+(\d+)", status))])

@@ -1,18 +1,16 @@
-"""Responses per second of the 17 metrics of dialog-eval beside the same metrics computed one response after the other,
-in the same run, on one thread, from strings to figures.
+"""Responses per second of the 17 metrics of dialog-eval, compared with the same metrics computed one response at a
+time, in the same run, on one thread, from strings to figures.
 
     python benchmarks/response_metrics.py FOLDER --repeats 5
 
-FOLDER holds testSource.txt, testTarget.txt, trainSource.txt, vectors50.txt, vocab.txt and responses/*.txt, a text a
-line, as dialog-eval takes them. `plain_responses.Peer` works as that code does: dictionaries, numpy on one vector at a
-time, NLTK's BLEU where it is installed. Both get vocabulary, vectors and the training text's distribution before the
-clock starts, both measure BLEU in two forms, and they take turns, so that a busy machine slows both; told are the
-seconds of the processor, and their median. The figures must be the same, response by response. Writes
-benchmarks/response_metrics.json.
+FOLDER contains testSource.txt, testTarget.txt, trainSource.txt, vectors50.txt, vocab.txt and responses/*.txt, one text
+per line, as for dialog-eval. `plain_responses.Peer` works like that code: dictionaries, numpy on one vector at a time,
+NLTK's BLEU if installed. Both get vocabulary, vectors and the training text's distribution before timing starts, both
+compute BLEU in two forms, and they alternate, so that a busy machine slows both; processor seconds and their median are
+reported. The figures must be equal, response by response. Writes benchmarks/response_metrics.json.
 """
 
 import argparse
-import json
 import statistics
 import time
 from collections.abc import Callable
@@ -23,33 +21,30 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from benchmarks.machine import command_line, describe_machine
+from benchmarks.machine import command_line, describe_machine, write_result
 from benchmarks.plain_responses import Peer
 from edos_dataset.arrays import Doubles
 from edos_dataset.encoders.encoder import limit_blas
-from edos_dataset.metrics.responses.dialog_eval import measure
-from edos_dataset.metrics.responses.files import read_lines, read_vectors
-from edos_dataset.metrics.responses.summary import summarise
-from edos_dataset.metrics.responses.words import Words
-from edos_dataset.runs.shards import write_text
+from edos_dataset.metrics.responses.dialog_eval import measure, summarise
+from edos_dataset.metrics.responses.words import Words, read_lines, read_vectors
 
 T = TypeVar("T")
 STATED = 600
-"""Responses a second of dialog-eval itself on a machine like this one; it was measured elsewhere."""
+"""Responses per second of dialog-eval itself on a similar machine, measured elsewhere."""
 
 
 def timed(work: Callable[[], T]) -> tuple[float, T]:
-    """Return seconds of the processor, and what came out."""
+    """Return processor seconds, and the result."""
     began = time.process_time()
     result = work()
     return time.process_time() - began, result
 
 
 def largest_difference(ours: dict[str, Doubles], theirs: dict[str, list[float]]) -> float:
-    """Return the largest difference of any value of any metric.
+    """Return the largest difference between any two values of a metric.
 
     Raises:
-        ValueError: another number of responses has a value.
+        ValueError: the numbers of responses with a value differ.
     """
     largest = 0.0
     for name, column in ours.items():
@@ -73,7 +68,7 @@ def benchmark(folder: Path, repeats: int) -> dict[str, Any]:
     sets["truth"] = references
     seconds: dict[str, list[float]] = {"ours": [], "plain": []}
     difference = 0.0
-    for responses in sets.values():  # warm
+    for responses in sets.values():  # warm-up
         measure(responses, references, contexts, words)
     for _ in range(repeats):
         for responses in sets.values():
@@ -107,8 +102,7 @@ def main() -> None:
     with limit_blas(1):
         found = benchmark(arguments.folder, arguments.repeats)
     result = {"command": command_line(), "date": str(date.today()), "machine": describe_machine(), **found}
-    write_text(arguments.out, json.dumps(result, indent=1) + "\n")
-    print(json.dumps(result, indent=1))  # noqa: T201
+    write_result(arguments.out, result)
 
 
 if __name__ == "__main__":

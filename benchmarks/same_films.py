@@ -1,14 +1,14 @@
-"""What finding copies adds to a run: CPU time from OPUS XML to cleaned dialogues with the step "films" and near
-duplicates, beside the same run without them and a bare lxml parse-and-walk; and the memory of a partition's hash.
+"""The cost of finding copies in a run: CPU time from OPUS XML to cleaned dialogues with the step "films" and
+near-duplicate removal, compared with the same run without them and with a bare lxml parse-and-walk; and the memory of a
+partition per hash.
 
     python benchmarks/same_films.py FOLDER_WITH_OPUS_XML --copies 60 --repeats 3
 
-One worker in this process, so that its CPU time is all; the runs take turns, the ratios are those of the least times.
-The copies are those of benchmarks/curate.py. Writes benchmarks/same_films.json.
+There is one worker, in this process, so that its CPU time is complete; the runs alternate, and the ratios are those of
+the minima. The copies are those of benchmarks/curate.py. Writes benchmarks/same_films.json.
 """
 
 import argparse
-import json
 import tempfile
 import time
 import tracemalloc
@@ -22,16 +22,14 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.curate import bare_walk, make_corpus
-from benchmarks.machine import command_line, describe_machine
-from edos_dataset.cleaning.films import DropSameFilms
-from edos_dataset.commands.built_in import subtitles_to_dialogues
+from benchmarks.machine import command_line, describe_machine, write_result
+from edos_dataset.cleaning.duplicates import DropSameFilms
 from edos_dataset.commands.curate import curate
+from edos_dataset.recipes.subtitles import subtitles_to_dialogues
 from edos_dataset.runs.engines.local import LocalEngine
-from edos_dataset.runs.likeness import BYTES_A_HASH, SKETCH, Likeness, decide_alike
-from edos_dataset.runs.recipes import Item
-from edos_dataset.runs.settings import override
-from edos_dataset.runs.shards import write_shard, write_text
-from edos_dataset.sources.inventory import find_films
+from edos_dataset.runs.near_duplicates import BYTES_A_HASH, SKETCH, NearDuplicates, decide_near_duplicates
+from edos_dataset.runs.recipes import Item, override
+from edos_dataset.runs.shards import write_shard
 
 
 def pipelines(scorer: str) -> dict[str, list[Item]]:
@@ -42,22 +40,20 @@ def pipelines(scorer: str) -> dict[str, list[Item]]:
 
 
 def cpu_seconds(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the CPU seconds of this process that a call takes, and what it returns."""
+    """Return the CPU seconds of a call in this process, and its result."""
     began = time.process_time()
     result = work()
     return time.process_time() - began, result
 
 
 def run(folder: Path, pipeline: list[Item]) -> dict[str, Any]:
-    """Curate in a fresh folder; return the manifest."""
+    """Curate into a new folder; return the manifest."""
     with tempfile.TemporaryDirectory() as out:
-        manifest = curate(find_films([folder], "en"), Path(out) / "edos", pipeline)
-        assert manifest is not None, "a run without a launcher has one process, which leads"
-        return manifest
+        return dict(curate(folder, Path(out) / "edos", pipeline))
 
 
 def same_hashes(table: pa.Table) -> pa.Table:
-    """Return sketches of rows, forty with the same hashes: about the most that a partition may have to do."""
+    """Return MinHash signatures of rows in groups of forty with equal hashes: about the worst case for a partition."""
     rows = np.repeat(np.arange(table.num_rows), 100)
     groups, places = rows // 40, np.tile(np.arange(100), table.num_rows)
     mixed = (groups * 100 + places).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
@@ -66,15 +62,15 @@ def same_hashes(table: pa.Table) -> pa.Table:
 
 
 def bytes_a_hash(units: int = 2_000) -> float:
-    """Return the memory that one partition takes at most, of Python and Arrow together, by its hashes."""
+    """Return the maximum memory of a partition per hash, of Python and Arrow together."""
     pool = pa.default_memory_pool()
-    likeness = Likeness(same_hashes, ("unit",), 0.5, 8, "alike", 1 << 40)
+    comparison = NearDuplicates(same_hashes, ("unit",), 0.5, 8, "alike", 1 << 40)
     with tempfile.TemporaryDirectory() as folder:
         write_shard(Path(folder) / "0.parquet", pa.table({"unit": np.arange(units)}))
         before = pool.max_memory()
         tracemalloc.start()
         shards, removals = ([Path(folder) / f"{name}.parquet"] for name in ("0", "removals"))
-        decide_alike(likeness, 1, shards, removals, Path(folder) / "work", LocalEngine())
+        decide_near_duplicates(comparison, 1, shards, removals, Path(folder) / "work", LocalEngine())
         most = tracemalloc.get_traced_memory()[1] + pool.max_memory() - before
         tracemalloc.stop()
     return float(most) / (100 * units)
@@ -113,8 +109,7 @@ def main() -> None:
                 "with_over_without": round(least["with"] / least["without"], 3),
                 "times_the_walk": {name: round(least[name] / least["walk"], 2) for name in ("with", "without")},
             }
-    write_text(arguments.out, json.dumps(result, indent=1) + "\n")
-    print(json.dumps(result, indent=1))  # noqa: T201
+    write_result(arguments.out, result)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The two searches of `similarity.py`, and the time, memory and rate of products of the process that runs one."""
+"""The two searches of `similarity.py`, with the time, memory and matrix-product rate of the process that runs one."""
 
 import argparse
 import ctypes
@@ -20,21 +20,21 @@ SAMPLE = 100
 
 
 def unit(vectors: Vectors) -> Vectors:
-    """Return rows at length 1."""
+    """Return the rows scaled to length 1."""
     return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
 
 
 def anonymous() -> int:
-    """Return the bytes of this process's memory that are no pages of a file."""
+    """Return the bytes of this process's memory that are not file pages."""
     (kib,) = re.findall(r"RssAnon:\s+(\d+) kB", Path("/proc/self/status").read_text())
     return int(kib) << 10
 
 
 def measured(work: Callable[[], Result]) -> tuple[Result, dict[str, Any]]:
-    """Return what a call gives, its seconds, its seconds of all processors, and the most of its own memory: the rise
-    over before, and all of the process.
+    """Return the result of a call, its seconds, its processor seconds, and its peak memory: the increase during the
+    call, and the total of the process.
     """
-    ctypes.CDLL(None).malloc_trim(0)  # what was freed before must not hide what is taken now
+    ctypes.CDLL(None).malloc_trim(0)  # previously freed memory must not hide new allocations
     before, peak, done = anonymous(), [0], threading.Event()
 
     def sample() -> None:
@@ -60,7 +60,7 @@ def measured(work: Callable[[], Result]) -> tuple[Result, dict[str, Any]]:
 
 
 def gemm_rate(dim: int, torch: bool = False) -> float:
-    """Return the most float32 operations a second, in billions, of products over several shapes."""
+    """Return the highest rate of float32 products over several shapes, in billions of operations per second."""
     best = 0.0
     for rows, columns in SHAPES:
         first, second = (
@@ -76,7 +76,7 @@ def gemm_rate(dim: int, torch: bool = False) -> float:
 
 
 def torch_product(first: Vectors, second: Vectors, out: Vectors) -> Callable[[], object]:
-    """Return the same product by torch."""
+    """Return the same product computed by torch."""
     import torch
 
     tensors = [torch.from_numpy(array) for array in (first, second, out)]
@@ -84,11 +84,11 @@ def torch_product(first: Vectors, second: Vectors, out: Vectors) -> Callable[[],
 
 
 def tiles(seeds: Vectors, pool: Vectors, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Search in tiles, with the rate of products before and after; check a sample of the rows."""
+    """Search in tiles, and measure the rate of products before and after; check a sample of the rows."""
     from edos_dataset.augmentation.similarity import nearest
 
     dim = seeds.shape[1]
-    nearest(seeds[:8], pool[:8], arguments.threshold, arguments.top_k)  # what is loaded and made once
+    nearest(seeds[:8], pool[:8], arguments.threshold, arguments.top_k)  # loads and builds what is needed once
     before = gemm_rate(dim)
     matches, figures = measured(lambda: nearest(seeds, pool, arguments.threshold, arguments.top_k, arguments.memory))
     rates = [before, gemm_rate(dim)]
@@ -114,7 +114,7 @@ def tiles(seeds: Vectors, pool: Vectors, arguments: argparse.Namespace) -> dict[
 
 
 def dense(seeds: Vectors, pool: Vectors, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Search as the authors' code does: all cosines in one matrix."""
+    """Search like the authors' code: all cosines in one matrix."""
     from sklearn.metrics.pairwise import cosine_similarity
 
     def search() -> int:

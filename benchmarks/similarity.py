@@ -1,16 +1,16 @@
-"""Exact search for similar dialogues in tiles beside the authors' way, one matrix of all cosines: time, memory, share
-of the machine's own GEMM rate.
+"""Exact search for similar dialogues in tiles, compared with the authors' method, one matrix of all cosines: time,
+memory, and fraction of the machine's GEMM rate.
 
     python benchmarks/similarity.py --seeds 8912 --pool 4000000 --dense 200000
 
-Seeds and pool are clustered unit vectors, drawn with a fixed seed; the pool is a .npy file of float16 in the work
-folder (3 GB for 4,000,000 of 384), which is mapped into memory. Each search runs in a process of its own, in which a
-thread samples the memory that is not the pages of files (RssAnon): reported are its largest rise over what the process
-held before, and the whole. The rate of float32 products is measured in that process, with the same threads, before and
-after the search, for products of several shapes, once by numpy and once, in another process, by torch; the share is of
-the fastest of all. Both ways search the same part of the pool; the dense way is
-`sklearn.metrics.pairwise.cosine_similarity` and a comparison with the threshold. Rows of the result, with and without
-matches, are compared with all their cosines in float64. Linux only. Writes benchmarks/similarity.json.
+Seeds and pool are clustered unit vectors, drawn with a fixed seed; the pool is a memory-mapped .npy file of float16 in
+the work folder (3 GB for 4,000,000 of 384). Each search runs in a separate process, in which a thread samples the
+memory that is not file pages (RssAnon): its largest increase over the initial value and its total are reported. The
+rate of float32 products is measured in that process with the same threads, before and after the search, for products of
+several shapes, with numpy and, in another process, with torch; the fraction is relative to the fastest of all. Both
+methods search the same part of the pool; the dense method is `sklearn.metrics.pairwise.cosine_similarity` and a
+comparison with the threshold. Rows of the result, with and without matches, are compared with all their cosines in
+float64. Linux only. Writes benchmarks/similarity.json.
 """
 
 import argparse
@@ -25,16 +25,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.machine import describe_machine
+from benchmarks.machine import describe_machine, write_result
 from benchmarks.searches import dense, gemm_rate, tiles, unit
-from edos_dataset.runs.shards import write_text
 
 BLOCK = 50_000
 
 
 def draw(path: Path, rows: int, dim: int, seed: int, clusters: int) -> None:
-    """Write clustered unit vectors, float16 [rows, dim]; a cluster's members have a cosine of about 0.85 with each
-    other, and some of over 0.92.
+    """Write clustered unit vectors, float16 [rows, dim]; members of a cluster have a cosine of about 0.85 with each
+    other, some above 0.92.
     """
     generator = np.random.default_rng(seed)
     centres = unit(np.random.default_rng(0).standard_normal((clusters, dim), np.float32))
@@ -48,7 +47,7 @@ def draw(path: Path, rows: int, dim: int, seed: int, clusters: int) -> None:
 
 
 def child(mode: str, rows: int, arguments: argparse.Namespace, work: Path) -> dict[str, Any]:
-    """Run a search in a process of its own."""
+    """Run a search in a separate process."""
     options = [
         "--mode",
         mode,
@@ -68,7 +67,7 @@ def child(mode: str, rows: int, arguments: argparse.Namespace, work: Path) -> di
 
 
 def run_mode(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Do what the process was started for."""
+    """Run the mode for which the process was started."""
     from threadpoolctl import threadpool_limits
 
     if arguments.mode == "torch":
@@ -82,7 +81,7 @@ def run_mode(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def compare(arguments: argparse.Namespace, work: Path) -> dict[str, Any]:
-    """Draw the vectors and search them both ways."""
+    """Draw the vectors and search them with both methods."""
     clusters = max(1, arguments.seeds // 3)
     draw(work / "seeds.npy", arguments.seeds, arguments.dim, 1, clusters)
     draw(work / "pool.npy", arguments.pool, arguments.dim, 2, clusters)
@@ -115,12 +114,12 @@ def main() -> None:
         "--dense",
         type=int,
         default=200_000,
-        help="rows of the pool that the dense way searches too: 4 bytes a pair, and copies",
+        help="rows of the pool for the dense method, which needs 4 bytes per pair and copies",
     )
     parser.add_argument("--dim", type=int, default=384)
     parser.add_argument("--threshold", type=float, default=0.92)
     parser.add_argument("--top-k", type=int, default=10)
-    parser.add_argument("--memory", type=int, default=2 << 30, help="bytes for the search")
+    parser.add_argument("--memory", type=int, default=2 << 30, help="memory of the search in bytes")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--work", type=Path, help="folder for the vectors; by default a temporary one")
     parser.add_argument("--mode", choices=("tiles", "dense", "torch"), help=argparse.SUPPRESS)
@@ -134,12 +133,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=arguments.work) as work:
         results = compare(arguments, Path(work))
     report = {**facts(arguments), **results}
-    write_text(arguments.out, json.dumps(report, indent=1) + "\n")
-    print(json.dumps(report, indent=1))  # noqa: T201
+    write_result(arguments.out, report)
 
 
 def facts(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what was measured, with what, and where."""
+    """Return a description of the measurement and the machine."""
     given = [Path(part).name if part.startswith("/") else part for part in sys.argv[1:]]
     return {
         "command": " ".join(["python", "benchmarks/similarity.py", *given]),

@@ -1,17 +1,16 @@
-"""Sentence pairs per second of the shipped scorers of turns on one core, beside scikit-learn's HashingVectorizer and
+"""Sentence pairs per second of the shipped turn scorers on one core, compared with scikit-learn's HashingVectorizer and
 LinearSVC on the SVM's features.
 
     python benchmarks/turns.py SENTENCES.parquet --repeats 5
 
-The sentences come from Parquet files as `training/turns/data.py` writes them. Ours is all the work from the table to
-the scores, "cold" the first pass of the process, with the loading of the lemmatiser's dictionary and every word seen
-for the first time. The baselines get tokens, lemmas and bins for nothing and are timed from there on: names of
-features, hashing, decision. They run on the first --few seams, since they are slow; once with all products, once
-without ("plain"). Writes benchmarks/turns.json.
+The sentences come from Parquet files that `training/turns/data.py` wrote. Our time is all the work from the table to
+the scores; "cold" is the first pass of the process, which loads the lemmatiser's dictionary and sees every word for the
+first time. The baselines get tokens, lemmas and bins for free; timed are feature names, hashing and decision. They run
+on the first --few boundaries, since they are slow; once with all feature products, once without ("plain"). Writes
+benchmarks/turns.json.
 """
 
 import argparse
-import json
 import os
 import statistics
 import sys
@@ -29,30 +28,28 @@ import pyarrow.parquet as pq
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.svm import LinearSVC
 
-from benchmarks.machine import describe_machine
+from benchmarks.machine import describe_machine, write_result
 from edos_dataset.arrays import Bools, Ints
-from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.turns.evidence import read
-from edos_dataset.segmentation.turns.features import Seams, read_seams
 from edos_dataset.segmentation.turns.scorers import SCORERS, load_scorer
 from edos_dataset.segmentation.turns.stage import SegmentTurns
-from edos_dataset.segmentation.turns.svm import SvmScorer
+from edos_dataset.segmentation.turns.svm import Boundaries, SvmScorer, read_boundaries
 
 Row = tuple[list[str], int, list[str], list[str]]
 SLOW = ("context",)
-"""Scorers that get a part of the documents."""
+"""Scorers that get only a part of the documents."""
 
 
-def rows_of(seams: Seams, chosen: Ints) -> list[Row]:
-    """Return for some seams the values of the columns by name, how many of them are no words, and the grams on either
-    side.
+def rows_of(boundaries: Boundaries, chosen: Ints) -> list[Row]:
+    """Return for each boundary the column values by name, the number of columns that are not words, and the n-grams on
+    either side.
     """
-    grams = [[str(code) for code in bag.tolist()] for bag in seams.bags]
-    names, columns, offsets = seams.names, seams.columns[:, chosen].T.tolist(), seams.offsets.tolist()
+    grams = [[str(code) for code in bag.tolist()] for bag in boundaries.bags]
+    names, columns, offsets = boundaries.names, boundaries.columns[:, chosen].T.tolist(), boundaries.offsets.tolist()
     return [
         (
             [f"{name}={value}" for name, value in zip(names, values, strict=True)],
-            seams.plain,
+            boundaries.plain,
             [f"before={gram}" for gram in grams[0][offsets[row - 1] : offsets[row]]],
             [f"here={gram}" for gram in grams[1][offsets[row] : offsets[row + 1]]],
         )
@@ -61,7 +58,7 @@ def rows_of(seams: Seams, chosen: Ints) -> list[Row]:
 
 
 def linear(row: Row) -> Iterator[str]:
-    """Yield the names of the features of a seam without their products."""
+    """Yield the feature names of a boundary without feature products."""
     columns, _, before, here = row
     yield from columns
     yield from before
@@ -69,7 +66,7 @@ def linear(row: Row) -> Iterator[str]:
 
 
 def quadratic(row: Row) -> Iterator[str]:
-    """Yield the names of all features of a seam, as `turns.features.products` has them."""
+    """Yield all feature names of a boundary, as in `turns.features.products`."""
     columns, plain, before, here = row
     yield from linear(row)
     for place in range(plain):
@@ -81,7 +78,7 @@ def quadratic(row: Row) -> Iterator[str]:
 
 
 def baseline(names: Callable[[Row], Iterator[str]], rows: list[Row], labels: Bools, bits: int) -> Callable[[], object]:
-    """Return what hashes and decides all rows, fitted to a part of them."""
+    """Return a function that hashes and decides all rows, fitted to a part of them."""
     vectorizer = HashingVectorizer(
         analyzer=names, n_features=1 << bits, norm=None, alternate_sign=False, dtype=np.float32
     )
@@ -103,18 +100,18 @@ def seconds(work: Callable[[], object], repeats: int) -> list[float]:
 
 
 def entry(pairs: int, times: list[float]) -> dict[str, Any]:
-    """Return pairs, seconds of every repeat, and the median as pairs per second."""
+    """Return the number of pairs, the seconds of every repeat, and the median as pairs per second."""
     return {"pairs": pairs, "seconds": times, "pairs_per_second": round(pairs / statistics.median(times))}
 
 
 def compare(table: pa.Table, few: int, repeats: int) -> dict[str, Any]:
     """Time the shipped scorers on the whole table, slow ones on its first documents, and both baselines on its first
-    seams.
+    boundaries.
     """
     svm = load_scorer("svm")
     assert isinstance(svm, SvmScorer), "the scorer of this name"
-    seams = read_seams(read(table, "en"), svm.settings)
-    chosen = np.flatnonzero(~seams.first)
+    boundaries = read_boundaries(read(table, "en"), svm.settings)
+    chosen = np.flatnonzero(~boundaries.first)
     results = {}
     for name in SCORERS:
         scorer, part = load_scorer(name), table
@@ -123,7 +120,7 @@ def compare(table: pa.Table, few: int, repeats: int) -> dict[str, Any]:
             part = table.slice(0, int(np.searchsorted(ends, few)) + 1)
         pairs = pc.sum(pc.list_value_length(part["sentences"])).as_py() - part.num_rows
         results[name] = entry(pairs, seconds(lambda: scorer.same_turn(part), repeats))  # noqa: B023 - called at once
-    rows, labels = rows_of(seams, chosen[:few]), svm.log_odds(read(table, "en"))[chosen[:few]] > 0
+    rows, labels = rows_of(boundaries, chosen[:few]), svm.log_odds(read(table, "en"))[chosen[:few]] > 0
     for name, names in (("scikit_learn", quadratic), ("scikit_learn_plain", linear)):
         results[name] = entry(len(rows), seconds(baseline(names, rows, labels, svm.settings.bits), repeats))
         results[name]["features_per_pair"] = round(sum(sum(1 for _ in names(row)) for row in rows) / len(rows), 1)
@@ -140,7 +137,7 @@ def main() -> None:
     """Time and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sentences", type=Path, nargs="+")
-    parser.add_argument("--few", type=int, default=3000, help="seams for the baselines and, about, for slow scorers")
+    parser.add_argument("--few", type=int, default=3000, help="boundaries for the baselines and (roughly) slow scorers")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
@@ -166,8 +163,7 @@ def main() -> None:
         "default_cold": cold,
         **compare(table, arguments.few, arguments.repeats),
     }
-    write_text(arguments.out, json.dumps(report, indent=1) + "\n")
-    print(json.dumps(report, indent=1))  # noqa: T201
+    write_result(arguments.out, report)
 
 
 if __name__ == "__main__":

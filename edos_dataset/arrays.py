@@ -1,4 +1,4 @@
-"""Array types, and list-of-struct columns taken apart into flat ones and put together again."""
+"""Array types, and list-of-struct columns as flat columns and back."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -35,7 +35,7 @@ def nest(offsets: Sequence[int] | np.ndarray, item: pa.StructType, columns: dict
 
 
 def empty_lists(size: int, item: pa.DataType) -> pa.ListArray:
-    """Return `size` lists without members, of a type of items."""
+    """Return `size` empty lists of items of a type."""
     return pa.ListArray.from_arrays(pa.array(np.zeros(size + 1), pa.int32()), pa.array([], item))
 
 
@@ -52,13 +52,13 @@ def unnest(table: pa.Table, column: str) -> tuple[pa.StructArray, np.ndarray]:
 
 
 def flags(array: pa.BooleanArray) -> np.ndarray:
-    """Return an array of booleans as numpy, null as false."""
+    """Return a boolean array as numpy, null as false."""
     values: np.ndarray = pc.fill_null(array, False).to_numpy(zero_copy_only=False)
     return values
 
 
-def give_back() -> None:
-    """Give the system what Arrow no longer needs, and what numpy doesn't, where both take it from the system: otherwise
-    a process keeps the most that it ever had (BENCHMARKS.md, Growth). Takes some milliseconds.
+def release_memory() -> None:
+    """Return to the system the memory that Arrow no longer needs, and numpy where both use the system's allocator.
+    Otherwise a process keeps the most that it ever used (BENCHMARKS.md, Growth). It takes some milliseconds.
     """
     pa.default_memory_pool().release_unused()

@@ -1,1 +1,1 @@
-"""Measurements of what the package makes: labels, turns, cuts, classifiers. Each module is a script."""
+"""Evaluations of labels, turns, scene cuts, classifiers and response models. Each module is a script."""

@@ -1,12 +1,12 @@
-"""What each part of the dialogue classifier's training is worth: the same recipe without it, on the same test part.
+"""Ablations of the dialogue classifier's training: the same recipe without one part at a time, on the same test split.
 
     python evaluation/ablations.py --recipe training/recipes/minilm/dialogue_agreed.yaml --start models/weak \
         --data-dir "$EDOS_DATA_DIR" \
         --work build/ablations --out evaluation/ablations.json
 
 Every variant is a run of `training/train_classifier.py` with one setting changed; `--epochs` shortens all of them
-alike. The difference to the unchanged recipe has a 95 % interval by the paired bootstrap over test examples. A variant
-that is finished in `--work` is not run again.
+equally. The difference from the unchanged recipe has a 95 % interval from a paired bootstrap over test examples.
+Variants that are finished in `--work` are not run again.
 """
 
 import argparse
@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 import yaml
 
-from edos_dataset.runs.foreign import read_yaml
 from edos_dataset.runs.shards import write_text
+from edos_dataset.runs.untrusted import read_yaml
 
 TRAINING = Path(__file__).parents[1] / "training"
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -43,19 +43,19 @@ VARIANTS: dict[str, dict[str, Any]] = {
 
 
 def main() -> None:
-    """Run what is missing, and write the table."""
+    """Run the missing variants, and write the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--recipe", type=Path, required=True, help="recipe of the dialogue classifier")
     parser.add_argument("--start", type=Path, required=True, help="folder of the weak labeler")
     parser.add_argument(
-        "--data-dir", default=os.environ.get("EDOS_DATA_DIR"), help="folder of the data sets (default: $EDOS_DATA_DIR)"
+        "--data-dir", default=os.environ.get("EDOS_DATA_DIR"), help="folder of the datasets (default: $EDOS_DATA_DIR)"
     )
-    parser.add_argument("--epochs", type=int, help="epochs of every variant instead of the recipe's")
+    parser.add_argument("--epochs", type=int, help="number of epochs of every variant (default: the recipe's)")
     parser.add_argument(
-        "--variants", nargs="*", choices=list(VARIANTS), default=list(VARIANTS), help="which to run (default: all)"
+        "--variants", nargs="*", choices=list(VARIANTS), default=list(VARIANTS), help="variants to run (default: all)"
     )
     parser.add_argument("--work", type=Path, required=True, help="folder of the trained variants")
-    parser.add_argument("--cache", type=Path, help="folder that keeps embeddings")
+    parser.add_argument("--cache", type=Path, help="folder in which embeddings are cached")
     parser.add_argument("--out", type=Path, required=True, help="JSON file of the results")
     arguments = parser.parse_args()
     arguments.work.mkdir(parents=True, exist_ok=True)
@@ -78,7 +78,7 @@ def folder_of(name: str, work: Path) -> Path:
 
 
 def run(name: str, arguments: argparse.Namespace) -> None:
-    """Train a variant unless it is there."""
+    """Train a variant unless it is finished."""
     folder = folder_of(name, arguments.work)
     if (folder / "metrics.json").is_file():
         return
@@ -103,8 +103,8 @@ def run(name: str, arguments: argparse.Namespace) -> None:
 
 
 def compare(finished: dict[str, Path], resamples: int = 2000) -> dict[str, dict[str, Any]]:
-    """Return accuracy, macro-F1 and validation accuracy of every variant, and the difference of its test accuracy to
-    the first one's, in points.
+    """Return test accuracy, macro-F1 and validation accuracy of every variant, and the difference between its test
+    accuracy and that of the first one, in percentage points.
     """
     generator = np.random.default_rng(0)
     results: dict[str, dict[str, Any]] = {}

@@ -1,13 +1,12 @@
-"""The EDOS authors' own extended dialogues as a pool for `edos extend`, and how often it gives them the label that the
-authors gave.
+"""The EDOS authors' extended dialogues as a pool for `edos extend`, and how often it assigns the authors' labels.
 
     python evaluation/authors_pool.py write --data-dir "$EDOS_DATA_DIR" --pool build/authors.jsonl
     edos extend build/seed build/authors.jsonl --last-turns --out build/authors
     python evaluation/authors_pool.py compare --data-dir "$EDOS_DATA_DIR" --extended build/authors
 
-The three files hold dialogues that the authors' own spreading and self-labelling found in OpenSubtitles, so near
-dialogues are more frequent than in any other pool, and labels agree for that reason too. Equal dialogues come once.
-Writes evaluation/authors_pool.json.
+The three files contain dialogues that the authors' spreading and self-labelling found in OpenSubtitles, so similar
+dialogues are more frequent than in other pools, which also raises the agreement. Equal dialogues are used once. Writes
+evaluation/authors_pool.json.
 """
 
 import argparse
@@ -22,11 +21,11 @@ from typing import Any
 from edos_dataset.augmentation.extended import COUNTS, read_extended
 from edos_dataset.releases.raw import Reject, read_extension
 from edos_dataset.runs.shards import write_text
-from training.heads.fast_sources import SUBTITLES
+from training.fast_labels import SUBTITLES
 
 
 def read_pool(folder: Path) -> dict[str, tuple[list[str], int]]:
-    """Return the turns and the authors' label of every dialogue, by "FILE LINE"."""
+    """Return the turns and the authors' label of every dialogue, keyed by "FILE LINE"."""
     dialogues: dict[str, tuple[list[str], int]] = {}
     seen = set()
     for name, method in SUBTITLES.items():
@@ -40,7 +39,9 @@ def read_pool(folder: Path) -> dict[str, tuple[list[str], int]]:
 
 
 def compare(dialogues: dict[str, tuple[list[str], int]], extended: Path) -> dict[str, Any]:
-    """Return for each step the new labels, and how many of them the authors gave too, over all and by file."""
+    """Return for each step the number of new labels and how many of them agree with the authors', in total
+    and by file.
+    """
     counts = json.loads((extended / COUNTS).read_text(encoding="utf-8"))
     tallies: dict[tuple[int, str], Counter[str]] = {}
     for row in read_extended(extended, ["train"]).select(["dialogue_id", "label", "method", "step"]).to_pylist():
@@ -58,7 +59,7 @@ def compare(dialogues: dict[str, tuple[list[str], int]], extended: Path) -> dict
 
 
 def sorted_counts(tally: Counter[str]) -> dict[str, Any]:
-    """Return counts by name, with the share of equal labels."""
+    """Return counts by name, with the fraction of equal labels."""
     return {"share": round(tally["same"] / tally["labels"], 4), **dict(sorted(tally.items()))}
 
 
@@ -70,7 +71,7 @@ def main() -> None:
         "--data-dir",
         type=Path,
         default=os.environ.get("EDOS_DATA_DIR"),
-        help="folder of the data sets (default: $EDOS_DATA_DIR)",
+        help="folder of the datasets (default: $EDOS_DATA_DIR)",
     )
     parser.add_argument("--pool", type=Path, help="file of JSON lines to write")
     parser.add_argument("--extended", type=Path, help="folder that `edos extend` made of that pool")

@@ -1,17 +1,16 @@
-"""What plain methods reach where the classifiers are measured: majority class, TF-IDF with logistic regression,
-fastText, and shipped labelers.
+"""Baselines for the classifiers: majority class, TF-IDF with logistic regression, fastText, and shipped labelers.
 
     python evaluation/baselines.py --data-dir "$EDOS_DATA_DIR" --labelers linear-weak linear-dialogue fast weak dialogue
 
-Two tasks, each with the parts that `training/train_classifier.py` uses: the weak labeler's set (single turns), and the
-crowd labels (a turn with its history, seen as the last turn alone and as the whole dialogue). What has settings to
-choose is fitted to the training part for each, and the validation part chooses by cross-entropy; the test part is
-looked at once for each line of the result.
+There are two tasks, with the splits of `training/train_classifier.py`: the weak labeler's set (single turns), and the
+crowd labels (a turn with its history, seen as the last turn alone and as the whole dialogue). Methods with
+hyper-parameters are fitted to the training split with each setting, and the validation cross-entropy chooses one; the
+test split is measured once for each row of the result.
 
-fastText is the baseline of OSED, Table 5, whose macro-F1 of 1.3 to 10.9 % looks like training that had hardly begun:
-"default" are the settings of `fasttext.train_supervised`, which take five rounds over a few thousand texts; "chosen" is
-the best of a small grid. One thread and a fixed seed: the same figures on every run. Writes evaluation/baselines.json
-and prints a table.
+fastText is the baseline of OSED, Table 5, whose macro-F1 of 1.3 to 10.9 % suggests that training had hardly begun.
+"default" uses the settings of `fasttext.train_supervised`: five epochs over a few thousand texts; "chosen" is the best
+of a small grid. One thread and a fixed seed give the same figures in every run. Writes evaluation/baselines.json and
+prints a table.
 """
 
 import argparse
@@ -38,17 +37,19 @@ from edos_dataset.augmentation.fasttext_learner import GRID, SEED, fit_fasttext,
 from edos_dataset.encoders.encoder import limit_threads
 from edos_dataset.labeling.models.labelers import check_labeler, load_labeler
 from edos_dataset.labels import LABELS
-from edos_dataset.metrics.classification import cross_entropy, evaluate_predictions
+from edos_dataset.metrics.classification import cross_entropy
 from edos_dataset.runs.shards import write_text
-from training.classifier.data import Data, Part, load_data
+from training.classifier.data import load_data
+from training.classifier.parts import Data, Part
 from training.classifier.recipe import ClassifierRecipe
+from training.predictions import evaluate_predictions
 
 SCORES = ("accuracy", "macro_precision", "macro_recall", "macro_f1", "top_3_accuracy", "ece")
 VIEWS: dict[str, dict[str, int | None]] = {
     "weak": {"single turn": 1},
     "dialogue": {"last turn": 1, "whole dialogue": None},
 }
-"""Of each task, the views, and how many last turns they show."""
+"""Task → its views, and the number of last turns in each."""
 TFIDF_GRID = [{"C": 2.0}, {"C": 8.0}]
 
 Probabilities = Callable[[list[str]], Floats]
@@ -56,11 +57,11 @@ Probabilities = Callable[[list[str]], Floats]
 
 @dataclass(frozen=True)
 class View:
-    """A task as texts.
+    """The texts of a task.
 
     Attributes:
         name: "single turn", "last turn" or "whole dialogue".
-        parts: texts and labels of the training, validation and test part.
+        parts: texts and labels of the training, validation and test split.
     """
 
     name: str
@@ -75,19 +76,19 @@ def views(task: str, data: Data) -> Iterator[View]:
 
 
 def texts_of(part: Part, turns: int | None) -> list[str]:
-    """Return the last turns of every dialogue (None: all of them) as lower-cased tokens with a blank between them."""
+    """Return the last turns of every dialogue (None: all of them) as lower-cased tokens, separated by spaces."""
     chosen = (dialogue if turns is None else dialogue[-turns:] for dialogue in part.dialogues)
     return [tokens_of(dialogue) for dialogue in chosen]
 
 
 def majority(texts: list[str], labels: Any, setting: dict[str, Any]) -> Probabilities:  # noqa: ANN401 - NumPy's own
-    """Return the shares of the labels in the training part, whatever the text."""
+    """Return the relative frequencies of the labels in the training split for every text."""
     shares = np.bincount(labels, minlength=len(LABELS)) / len(labels)
     return lambda asked: np.tile(shares.astype(np.float32), (len(asked), 1))
 
 
 def tfidf(texts: list[str], labels: Any, setting: dict[str, Any]) -> Probabilities:  # noqa: ANN401
-    """Fit logistic regression on TF-IDF of words and their pairs."""
+    """Fit logistic regression on TF-IDF of words and word pairs."""
     features = TfidfVectorizer(token_pattern=r"\S+", ngram_range=(1, 2), sublinear_tf=True, min_df=2)
     model = make_pipeline(features, LogisticRegression(max_iter=200, random_state=SEED, **setting)).fit(texts, labels)
 
@@ -108,7 +109,7 @@ METHODS: dict[str, tuple[Callable[..., Probabilities], Sequence[dict[str, Any]]]
 
 
 def run(method: str, view: View) -> dict[str, Any]:
-    """Fit a method for every setting, and measure the best one on the test part."""
+    """Fit a method with every setting, and measure the best one on the test split."""
     learn, grid = METHODS[method]
     (texts, labels), (held, held_labels), (asked, truth) = view.parts
     best: tuple[float, dict[str, Any], Floats] | None = None
@@ -122,13 +123,13 @@ def run(method: str, view: View) -> dict[str, Any]:
 
 
 def scored(probabilities: Floats, labels: Any) -> dict[str, Any]:  # noqa: ANN401
-    """Return the scores with the 95 % intervals of those that have one."""
+    """Return the scores, with 95 % intervals where they are defined."""
     figures = evaluate_predictions(np.log(np.maximum(probabilities, 1e-12)), labels)
     return {**{name: figures[name] for name in SCORES}, "intervals": figures["intervals"]}
 
 
 def ask_labeler(name: str, task: str, test: Part) -> dict[str, Any] | None:
-    """Measure a labeler on the last turns of the test part; None if it needs a history that the task does not have."""
+    """Measure a labeler on the last turns of the test split; None if it needs a history that the task does not have."""
     labeler = load_labeler(name)
     if task == "weak" and labeler.context != 0:
         return None
@@ -160,7 +161,7 @@ def parse_arguments() -> argparse.Namespace:
         "--data-dir",
         type=Path,
         default=os.environ.get("EDOS_DATA_DIR"),
-        help="folder of the data sets (default: $EDOS_DATA_DIR)",
+        help="folder of the datasets (default: $EDOS_DATA_DIR)",
     )
     parser.add_argument(
         "--methods",
@@ -178,7 +179,7 @@ def parse_arguments() -> argparse.Namespace:
     )
     parser.add_argument("--tasks", nargs="+", choices=("weak", "dialogue"), default=["weak", "dialogue"])
     parser.add_argument(
-        "--cache", type=Path, help="folder that keeps embeddings, by which near-duplicates are found, for the next run"
+        "--cache", type=Path, help="folder in which the embeddings for finding near-duplicates are cached"
     )
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()

@@ -1,17 +1,18 @@
-"""What certainty buys on shows that were not learned from: dialogues without a wrong seam against what is kept of the
-films, by the certainty that the recipe asks of every seam; and whether what is said to be sure comes true.
+"""The effect of certainty on unseen shows: the fraction of dialogues without a wrong boundary against the fraction of
+the films that is kept, by the certainty required of every boundary; and whether certainty is calibrated.
 
     python evaluation/certain_dialogues.py DATA_DIR --recipe training/recipes/turns/turns.yaml --cache build/turns
 
-Scores are those of the blend, each show's by models that did not see it, from the cache of
-training/train_turn_segmenter.py, or made. A dialogue counts where the truth of all its seams is known; cleaning is left
-out. Writes evaluation/certain_dialogues.json.
+Scores are those of the blend, whose models did not see the show, from the cache of training/train_turn_segmenter.py or
+computed anew. Only dialogues whose boundaries all have a known label are counted; cleaning is not applied. Writes
+evaluation/certain_dialogues.json.
 """
 
 import argparse
 import json
 import os
-from collections.abc import Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -24,12 +25,43 @@ from rich.table import Table
 
 from edos_dataset.arrays import Bools, Floats, unnest
 from edos_dataset.runs.shards import write_text
+from edos_dataset.runs.untrusted import read_yaml
 from edos_dataset.schema.tables import SENTENCES
-from edos_dataset.segmentation.certainty import JudgeDialogues
-from edos_dataset.segmentation.dialogues import SegmentDialogues
+from edos_dataset.segmentation.dialogues import JudgeDialogues, SegmentDialogues
+from edos_dataset.segmentation.turns.scorers import blend
 from edos_dataset.segmentation.turns.stage import SegmentTurns
-from evaluation.unseen_turns import parse, unseen_shows
-from training.turns.seams import UNKNOWN, Seams
+from training.train_turn_segmenter import log_odds, report
+from training.turns.bench import Bench, Corpus
+from training.turns.boundaries import UNKNOWN, Boundaries
+
+
+def parse(doc: str | None, parser: ArgumentParser) -> Namespace:
+    """Parse the arguments of a script about unseen shows: `data_dir`, `recipe`, `cache`."""
+    parser.description = doc
+    parser.add_argument("data_dir", type=Path)
+    parser.add_argument("--recipe", type=Path, required=True, help="the recipe of training/train_turn_segmenter.py")
+    parser.add_argument("--cache", type=Path, required=True, help="the cache of training/train_turn_segmenter.py")
+    return parser.parse_args()
+
+
+def unseen_shows(data_dir: Path, recipe_file: Path, cache: Path) -> Iterator[tuple[str, pa.Table, Floats]]:
+    """Yield each test show of a recipe, its documents in all tested forms, and P(same turn) of their sentences
+    [sentences] from models that did not see the show.
+
+    Args:
+        data_dir: the folder named by EDOS_DATA_DIR.
+        recipe_file: the recipe of training/train_turn_segmenter.py.
+        cache: the cache folder of that script; missing scores are computed.
+    """
+    recipe = read_yaml(recipe_file)
+    corpus = Corpus.load(data_dir, cache, recipe["corpora"])
+    bench = Bench(corpus, cache / "scores", recipe["learners"], report)
+    tested = np.isin(corpus.table["corpus"].to_pylist(), recipe["test_corpora"])
+    for show in recipe["test_shows"]:
+        train, test = corpus.shows != show, tested & (corpus.shows == show)
+        made = [log_odds(bench.scores(f"without {show}", learner, train, test)) for learner in bench.learners]
+        yield show, corpus.documents(test), blend(*made)
+
 
 LEAST = (0.0, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9)
 BANDS = (0.0, 0.2, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
@@ -38,29 +70,29 @@ OUT = Path(__file__).with_suffix(".json")
 
 @dataclass(frozen=True)
 class Known(SegmentTurns):
-    """The stage, given the scores.
+    """The segmentation stage with given scores.
 
     Args:
-        scores: of the sentences of the table, [sentences].
+        scores: scores of the sentences of the table, [sentences].
     """
 
     scores: Floats | None = None
 
     def score(self, table: pa.Table) -> Floats:
-        """Return them."""
+        """Return the given scores."""
         assert self.scores is not None
         return self.scores
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The dialogues of some documents, those of two turns and more.
+    """The dialogues of some documents with at least two turns.
 
     Attributes:
-        sentences: [dialogues], how many each has.
-        turns: [dialogues] likewise.
-        wrong: [dialogues], seams that are decided wrongly, or -1 where the truth of one is not known.
-        certainty: [dialogues], what the program says.
+        sentences: [dialogues], number of sentences.
+        turns: [dialogues], number of turns.
+        wrong: [dialogues], number of wrong boundaries, or -1 if the label of one is unknown.
+        certainty: [dialogues], the stated certainty.
     """
 
     sentences: Floats
@@ -70,23 +102,23 @@ class Judged:
 
 
 def judge(table: pa.Table, scores: Floats, least: float) -> Judged:
-    """Cut documents to dialogues, and compare every seam in them with the truth.
+    """Segment documents into dialogues, and compare every boundary in them with its label.
 
     Args:
-        table: documents with labelled seams.
-        scores: of all sentences, [sentences].
-        least: certainty that every seam must have.
+        table: documents with labelled boundaries.
+        scores: scores of all sentences, [sentences].
+        least: minimum certainty of every boundary.
     """
-    seams = Seams.of(table).at_least(0.5)
+    boundaries = Boundaries.of(table).at_least(0.5)
     turns = Known(scorer="rules", least_certainty=least, scores=scores)(table.select(SENTENCES.names))
     dialogues = JudgeDialogues()(SegmentDialogues(least_certainty=least)(turns))
     flat, offsets = unnest(dialogues, "turns")
     lengths = np.diff(flat.field("sentence_ids").offsets.to_numpy())
     begins = np.zeros(len(scores), bool)
     begins[np.cumsum(lengths) - lengths] = True
-    wrong = np.where(seams.same == UNKNOWN, np.inf, begins != (seams.same == 0))
+    wrong = np.where(boundaries.same == UNKNOWN, np.inf, begins != (boundaries.same == 0))
     ends = np.r_[0, np.cumsum(lengths)][offsets]
-    wrong[ends[:-1]] = 0  # the seam before a dialogue is none of its own
+    wrong[ends[:-1]] = 0  # the boundary before a dialogue does not belong to it
     of_dialogue = np.add.reduceat(wrong, ends[:-1])
     several = np.diff(offsets) > 1
     certainty = dialogues["certainty"].to_numpy()
@@ -95,7 +127,7 @@ def judge(table: pa.Table, scores: Floats, least: float) -> Judged:
 
 
 def row_of(judged: Judged, sentences: int, of: Bools | None = None) -> dict[str, float]:
-    """Return the figures of dialogues, or of some of them, out of documents of so many sentences."""
+    """Return the metrics of dialogues, or of those in `of`, from documents with this number of sentences."""
     of = np.ones(len(judged.wrong), bool) if of is None else of
     known = of & (judged.wrong >= 0)
     return {
@@ -109,7 +141,7 @@ def row_of(judged: Judged, sentences: int, of: Bools | None = None) -> dict[str,
 
 
 def figures(table: pa.Table, scores: Floats) -> dict[str, Any]:
-    """Return the curve over LEAST, and at each the dialogues by band of their certainty."""
+    """Return the curve over LEAST, and for each value the dialogues by band of certainty."""
     rows: list[dict[str, Any]] = []
     for least in LEAST:
         judged = judge(table, scores, least)

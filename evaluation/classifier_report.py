@@ -1,11 +1,11 @@
-"""Report on a trained classifier, from the predictions of its test part.
+"""Writes the report on a trained classifier from its predictions on the test split.
 
     python evaluation/classifier_report.py --metrics MODEL_FOLDER --out evaluation/classifiers/NAME
 
-The folder holds what `training/train_classifier.py` leaves: `predictions.npz` (`logits` float32 [n, 41] before the
-temperature, `labels` int64 [n] ids, and, if examples belong together, `groups` [n]) and `record.json`; a `metrics.json`
-beside them keeps what can't be computed from predictions. Out come `metrics.json`, `report.md` and its pictures. Groups
-of kin are `GROUPS` of edos_dataset/labels.py.
+The folder contains the files that `training/train_classifier.py` writes: `predictions.npz` (`logits` float32 [n, 41]
+before the temperature, `labels` int64 [n] ids and, if examples belong together, `groups` [n]) and `record.json`; a
+`metrics.json` beside them keeps figures that cannot be computed from predictions. The script writes `metrics.json`,
+`report.md` and its charts. Groups of related labels are `GROUPS` in edos_dataset/labels.py.
 """
 
 import argparse
@@ -14,32 +14,175 @@ import sys
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from edos_dataset.arrays import Floats, Ints
-from edos_dataset.labels import GROUPS, LABELS
-from edos_dataset.metrics.classification import confusion, evaluate_predictions
-from edos_dataset.publishing.cards.model import calibration, label_table, results_table
+from edos_dataset.labels import GROUPS, LABEL_IDS, LABELS
+from edos_dataset.metrics.classification import BINS, confusion, per_label, reliability, softmax
 from edos_dataset.runs.shards import replacing
-from evaluation.classifier_pictures import draw
+from evaluation.charts import BLUE, GREY, ORANGE, as_png, new_figure, plain_axes
+from model_cards.classifiers import calibration, label_table, results_table
+from training.predictions import evaluate_predictions
+
+if TYPE_CHECKING:
+    pass
+
+
+ORDER = np.array([LABEL_IDS[label] for group in GROUPS.values() for label in group])
+"""Label ids, group after group."""
+GROUP_STARTS = np.cumsum([0, *map(len, GROUPS.values())])
+"""Where the groups begin in ORDER, and the end of the last one."""
+
+
+def draw(logits: Floats, labels: Ints, temperature: float) -> dict[str, tuple[str, bytes]]:
+    """Draw the charts.
+
+    Args:
+        logits: [n, 41] before the temperature.
+        labels: [n] ids.
+        temperature: divisor of the logits.
+
+    Returns:
+        File name → caption, PNG.
+    """
+    counts = confusion(labels, logits.argmax(axis=1))
+    return {
+        "confusion.png": ("True labels (rows) and predicted ones (columns), by group", _confusion(counts)),
+        "reliability.png": (
+            "Confidence and accuracy, before and after the temperature",
+            _calibration(logits, labels, temperature),
+        ),
+        "f1_by_label.png": ("F1 by label, by group", _bars(counts)),
+    }
+
+
+def _confusion(counts: Ints) -> bytes:
+    """Draw the confusion matrix in percent of each true label's examples; a label without examples has an empty row."""
+    ordered = counts[np.ix_(ORDER, ORDER)]
+    share = 100 * ordered / np.maximum(ordered.sum(axis=1, keepdims=True), 1)
+    figure = new_figure(13, 12.6)
+    axes = figure.subplots()
+    picture = axes.imshow(share, cmap="Blues", vmin=0, vmax=max(share.max(), 1))
+    names = [LABELS[label] for label in ORDER]
+    axes.set_xticks(range(len(names)), names, rotation=90, fontsize=9)
+    axes.set_yticks(range(len(names)), names, fontsize=9)
+    axes.tick_params(top=True, labeltop=True, length=0)
+    for row, column in zip(*np.nonzero(share >= 2), strict=True):
+        colour = "white" if share[row, column] > 0.55 * share.max() else "black"
+        axes.text(column, row, f"{share[row, column]:.0f}", ha="center", va="center", fontsize=7, color=colour)
+    for start in GROUP_STARTS[1:-1] - 0.5:
+        axes.axhline(start, color=GREY, linewidth=0.7)
+        axes.axvline(start, color=GREY, linewidth=0.7)
+    for name, begin, end in zip(
+        GROUPS, GROUP_STARTS[:-1], GROUP_STARTS[1:], strict=True
+    ):  # the diagonal blocks are errors within a group
+        axes.add_patch(_frame(begin, end))
+        axes.text(len(names), (begin + end - 1) / 2, name, va="center", fontsize=10, color=GREY)
+    axes.set(xlabel="Predicted label", ylabel="True label")
+    figure.suptitle("Where the examples of each true label go (% of the row; below 2 % not written)", fontsize=12)
+    figure.colorbar(picture, ax=axes, shrink=0.6, pad=0.02, label="% of the true label's examples")
+    return as_png(figure)
+
+
+def _frame(begin: int, end: int) -> Any:  # noqa: ANN401  matplotlib has no types
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((begin - 0.5, begin - 0.5), end - begin, end - begin, fill=False, edgecolor=ORANGE, linewidth=1.6)
+
+
+def _calibration(logits: Floats, labels: Ints, temperature: float) -> bytes:
+    figure = new_figure(6.4, 6.4)
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+    upper.plot([0, 1], [0, 1], color=GREY, linewidth=1, label="calibrated")
+    before = ("before the temperature", 1.0, ORANGE, "s--")
+    for name, divisor, colour, line in (before, (f"after it ({temperature:g})", temperature, BLUE, "o-")):
+        probabilities = softmax(logits, divisor)
+        sizes, sums, hits = reliability(probabilities.max(axis=1), probabilities.argmax(axis=1) == labels)
+        filled = sizes > 0
+        error = np.abs(sums - hits).sum() / len(labels)
+        upper.plot(
+            sums[filled] / sizes[filled],
+            hits[filled] / sizes[filled],
+            line,
+            color=colour,
+            clip_on=False,
+            label=f"{name}: ECE {100 * error:.1f} %",
+        )
+        lower.stairs(
+            sizes, np.linspace(0, 1, BINS + 1), color=colour, linestyle="--" if divisor == 1 else "-", linewidth=1.5
+        )
+    upper.set(ylabel="Accuracy", xlim=(0, 1), ylim=(0, 1), title="Confidence and accuracy")
+    upper.legend(loc="upper left", edgecolor="none")
+    lower.set(xlabel="Confidence (probability of the predicted label)", ylabel="Examples")
+    for axes in (upper, lower):
+        plain_axes(axes)
+    return as_png(figure)
+
+
+def _bars(counts: Ints) -> bytes:
+    table = per_label(counts)
+    figure = new_figure(8, 11)
+    axes = figure.subplots()
+    place = np.concatenate(
+        [
+            np.arange(begin, end) + 0.7 * group
+            for group, (begin, end) in enumerate(zip(GROUP_STARTS[:-1], GROUP_STARTS[1:], strict=True))
+        ]
+    )
+    f1 = 100 * np.nan_to_num(table["f1"][ORDER])
+    names = [f"{LABELS[label]} ({int(table['support'][label])})" for label in ORDER]
+    axes.barh(place, f1, color=BLUE, height=0.75)
+    mean = 100 * round(float(np.nanmean(table["f1"])), 4)  # rounded as in metrics.json
+    axes.axvline(mean, color=ORANGE, linewidth=1.2, linestyle="--", label=f"macro-F1 {mean:.1f} %")
+    for at, value in zip(place, f1, strict=True):
+        inside = value > 8
+        axes.text(
+            0.8 if inside else value + 0.8,
+            at,
+            f"{value:.0f}",
+            va="center",
+            fontsize=8,
+            color="white" if inside else "black",
+        )
+    axes.set_yticks(place, names, fontsize=9)
+    for name, begin, end in zip(GROUPS, GROUP_STARTS[:-1], GROUP_STARTS[1:], strict=True):
+        axes.text(
+            1.01,
+            place[begin:end].mean(),
+            name,
+            transform=axes.get_yaxis_transform(),
+            va="center",
+            fontsize=10,
+            color=GREY,
+        )
+    axes.set(
+        xlabel="F1 (%)",
+        xlim=(0, 100),
+        ylim=(place[-1] + 0.8, place[0] - 0.8),
+        title="F1 by label (test examples), by group",
+    )
+    axes.legend(loc="lower right", edgecolor="none", framealpha=1)
+    plain_axes(axes)
+    return as_png(figure)
+
 
 MOST = 12
-"""Confusions that are told."""
+"""Number of confusions in the report."""
 
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """What a classifier said of its test part, and how it was made.
+    """The predictions of a classifier on its test split, and how it was made.
 
     Attributes:
         logits: float32 [n, 41] before the temperature.
         labels: int64 [n] ids.
-        groups: [n], what belongs together, or null.
+        groups: [n], examples that belong together, or None.
         record: content of `record.json`.
-        known: content of a `metrics.json` that was there, or empty.
+        known: content of an existing `metrics.json`, or empty.
     """
 
     logits: Floats
@@ -50,7 +193,7 @@ class Predictions:
 
     @property
     def temperature(self) -> float:
-        """What the logits are to be divided by; 1 if nobody says."""
+        """The divisor of the logits; 1 if it is not given."""
         return float(self.record.get("temperature") or self.known.get("temperature") or 1)
 
 
@@ -58,7 +201,7 @@ def read(folder: Path) -> Predictions:
     """Read the predictions of a model folder.
 
     Raises:
-        ValueError: a file or an array is missing or no such file.
+        ValueError: a file or array is missing or malformed.
     """
     path = folder / "predictions.npz"
     try:
@@ -95,11 +238,11 @@ def _json(path: Path, *, optional: bool = False) -> dict[str, Any]:
 
 
 def write_report(predictions: Predictions, folder: Path) -> None:
-    """Measure, and write `metrics.json`, `report.md` and the pictures into a folder, made if missing; each file is
-    whole or absent.
+    """Measure, and write `metrics.json`, `report.md` and the charts into a folder, which is created if needed; each
+    file is written atomically.
 
     Raises:
-        ValueError: the arrays don't fit together.
+        ValueError: the arrays do not match.
     """
     figures = evaluate_predictions(predictions.logits, predictions.labels, predictions.temperature, predictions.groups)
     metrics = {**predictions.known, **figures}
@@ -121,9 +264,9 @@ def render(predictions: Predictions, metrics: dict[str, Any], captions: dict[str
     """Return the report as Markdown.
 
     Args:
-        predictions: of the test part.
-        metrics: what was measured of them.
-        captions: file name of a picture → what it shows.
+        predictions: the predictions on the test split.
+        metrics: their metrics.
+        captions: file name of a chart → its caption.
     """
     counts = confusion(predictions.labels, predictions.logits.argmax(axis=1))
     sections = {
@@ -138,33 +281,33 @@ def render(predictions: Predictions, metrics: dict[str, Any], captions: dict[str
 
 
 def confusions(counts: Ints, most: int = MOST) -> list[str]:
-    """Return the most frequent errors of a confusion matrix as sentences, each with the way back."""
+    """Return the most frequent errors of a confusion matrix as sentences, each with the reverse error."""
     errors = counts - np.diag(counts.diagonal())
     sentences = []
     for place in np.argsort(-errors, axis=None, kind="stable")[:most]:
         true, said = divmod(int(place), len(LABELS))
         if errors[true, said]:
             number, of = int(errors[true, said]), int(counts[true].sum())
-            told = (
+            sentence = (
                 f"Of {of} examples that are **{LABELS[true]}**, {number} ({number / of:.0%}) are called "
                 f"**{LABELS[said]}**"
             )
-            sentences.append(f"{told}; the other way round {errors[said, true]} of {counts[said].sum()}.")
+            sentences.append(f"{sentence}; the other way round {errors[said, true]} of {counts[said].sum()}.")
     return sentences
 
 
 def kin(counts: Ints) -> str:
-    """Return how many of the errors stay within the group of the true label, in a sentence."""
+    """Return a sentence with the number of errors that stay within the group of the true label."""
     group_of = np.array(
         [next(number for number, group in enumerate(GROUPS.values()) if label in group) for label in LABELS]
     )
     wrong = int(counts.sum() - counts.trace())
     inside = int(counts[group_of[:, None] == group_of].sum() - counts.trace())
-    return f"Of {wrong:,} errors, {inside:,} ({inside / max(wrong, 1):.0%}) stay within the true label's group of kin."
+    return f"Of {wrong:,} errors, {inside:,} ({inside / max(wrong, 1):.0%}) stay within the true label's group."
 
 
 def main() -> None:
-    """Write a report, from the command line."""
+    """Write a report from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--metrics", type=Path, required=True, metavar="DIR", help="folder with predictions.npz and record.json"

@@ -1,17 +1,16 @@
-"""Borders between dash-free cues of a show that was not learned from, by the raw speaker names of the source: what a
-user of timed cues would count.
+"""Boundaries between cues without dashes of an unseen show, by the source's unedited speaker names, as a user of timed
+cues would count them.
 
     python evaluation/cue_borders.py DATA_DIR --recipe training/recipes/turns/turns.yaml --cache build/turns
 
-Every pair of consecutive cues counts, also where a sentence goes on over the border or the source named nobody anew
-(then it says "the same speaker", rightly or not). The scorers see sentences as a run makes them; a border inside a
-sentence is no new turn. The plain baseline sees the two cues as they are: hashed uni- and bigrams of both with a
-LinearSVC, fitted to the cues of the other show. Scores come from the cache of training/train_turn_segmenter.py, or are
-made. Writes evaluation/cue_borders.json.
+Every pair of consecutive cues counts, even if a sentence continues over the boundary or the source named no new speaker
+(which then means "the same speaker", rightly or wrongly). The scorers see sentences as a run makes them; a boundary
+inside a sentence is not a new turn. The simple baseline sees the two cues only: hashed unigrams and bigrams of both in
+a LinearSVC, fitted to the cues of the other show. Scores come from the cache of training/train_turn_segmenter.py, or
+are computed. Writes evaluation/cue_borders.json.
 """
 
 import argparse
-import json
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date
@@ -23,13 +22,13 @@ import pyarrow as pa
 from sklearn.feature_extraction.text import HashingVectorizer
 from sklearn.svm import LinearSVC
 
+from benchmarks.machine import write_result
 from edos_dataset.arrays import Bools, Floats, unnest
-from edos_dataset.runs.foreign import read_yaml
-from edos_dataset.runs.shards import write_text
-from edos_dataset.segmentation.turns.blend import blend
+from edos_dataset.runs.untrusted import read_yaml
 from edos_dataset.segmentation.turns.rules import RuleScorer
-from edos_dataset.sources.speakers import Cue, read_cues
+from edos_dataset.segmentation.turns.scorers import blend
 from training.train_turn_segmenter import log_odds
+from training.transcripts.speakers import Cue, read_cues
 from training.turns.bench import Bench, Corpus
 
 SHOWS = {"friends": "Friends", "the_big_bang_theory": "The.Big.Bang.Theory"}
@@ -38,7 +37,7 @@ _WORD = re.compile(r"[\w']+|[^\w\s]+")
 
 
 def read_show(data_dir: Path, show: str) -> dict[str, list[Cue]]:
-    """Return the cues of every episode by the key that the labelled documents have as their film."""
+    """Return the cues of every episode, keyed by the column `film` of the labelled documents."""
     episodes = {}
     for path in sorted((data_dir / "sitcom_speakers").glob(f"{SHOWS[show]}*.merged")):
         if match := _EPISODE.search(path.name):
@@ -49,12 +48,12 @@ def read_show(data_dir: Path, show: str) -> dict[str, list[Cue]]:
 
 
 def labels_of(cues: Sequence[Cue]) -> Bools:
-    """Say for every cue but the first whether another speaker begins, by the names as they stand."""
+    """Return for every cue but the first whether another speaker begins, by the unedited names."""
     return np.array([cue.speaker != before.speaker for before, cue in zip(cues[:-1], cues[1:], strict=True)], bool)
 
 
 def plain_features(cues: Sequence[Cue]) -> Iterator[list[str]]:
-    """Yield the hashed names of a pair's features: uni- and bigrams of both cues, told apart by their side."""
+    """Yield the features of each pair of cues: unigrams and bigrams of both, marked by side."""
     words = [_WORD.findall(" ".join(cue.lines).lower()) for cue in cues]
     grams = [own + [" ".join(pair) for pair in zip(own[:-1], own[1:], strict=True)] for own in words]
     for before, here in zip(grams[:-1], grams[1:], strict=True):
@@ -62,7 +61,7 @@ def plain_features(cues: Sequence[Cue]) -> Iterator[list[str]]:
 
 
 def plain_accuracy(learned: dict[str, list[Cue]], tested: dict[str, list[Cue]]) -> float:
-    """Return the accuracy of the plain baseline."""
+    """Return the accuracy of the simple baseline."""
     vectorizer = HashingVectorizer(analyzer=lambda names: names, n_features=1 << 18, alternate_sign=False, norm=None)
     sides = [
         vectorizer.transform([names for cues in show.values() for names in plain_features(cues)])
@@ -73,7 +72,7 @@ def plain_accuracy(learned: dict[str, list[Cue]], tested: dict[str, list[Cue]]) 
 
 
 def new_at_borders(table: pa.Table, scores: Floats, films: dict[str, list[Cue]]) -> tuple[Bools, Bools]:
-    """Return for the borders between cues of which both have text: the label, and whether a turn begins there by the
+    """Return for the boundaries between cues that both have text: the label, and whether a turn begins there by the
     scores (threshold 0.5).
     """
     sentences, offsets = unnest(table, "sentences")
@@ -135,8 +134,7 @@ def main() -> None:
         "date": date.today().isoformat(),
         "shows": {show: measure_show(bench, films, show, recipe["test_corpora"]) for show in SHOWS},
     }
-    write_text(Path(__file__).with_suffix(".json"), json.dumps(report, indent=1) + "\n")
-    print(json.dumps(report, indent=1))  # noqa: T201
+    write_result(Path(__file__).with_suffix(".json"), report)
 
 
 if __name__ == "__main__":

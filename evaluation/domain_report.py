@@ -1,12 +1,17 @@
-"""The report of `domain.py` as Markdown: a section and a table for each set, its flaws before its pictures."""
+"""The report of `domain.py` as Markdown: a section and a table for each set, with limitations before charts."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from edos_dataset.publishing.cards.markdown import MOST_LICENCES, code, interval, percent, plain, table
+from evaluation.charts import COLOURS, DASHES, GREY, as_png, new_figure, plain_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 Figures = Mapping[str, Any]
 
@@ -19,7 +24,7 @@ COLUMNS = {
     "macro_f1": "macro-F1",
     "ece": "ECE",
 }
-"""Figure → head of its column."""
+"""Metric → head of its column."""
 
 HOW = """Each set has a table of its own: figures of two sets are not to be compared. What is measured:
 
@@ -34,7 +39,7 @@ HOW = """Each set has a table of its own: figures of two sets are not to be comp
 - **ECE**: how far the confidence, the probability of the most probable label, is from the share of right labels.
 
 Intervals are 95 %: 1,000 resamples of dialogues (seed 0). Figures in full: `domain.json`. The few numbers by which
-`general` and `weak` weigh the conventions that they learned (`training/labels/conventions.py`) were chosen on these
+`general` and `weak` weigh the conventions that they learned (`training/labels/model.py`) were chosen on these
 held-out parts; the intervals know nothing of that."""
 
 
@@ -42,7 +47,7 @@ def render(report: Figures) -> str:
     """Return the report.
 
     Args:
-        report: content of `domain.json`, and of each set `pictures`, file name → caption.
+        report: content of `domain.json`, with `pictures` (file name → caption) for each set.
     """
     sections = [f"# Labels on held-out turns\n\n{_models(report)}\n\n{HOW}"]
     sections += [_section(name, each) for name, each in report["sets"].items()]
@@ -50,8 +55,8 @@ def render(report: Figures) -> str:
 
 
 def _models(report: Figures) -> str:
-    told = ", ".join(f"{code(name)} ({code(model['identity'])})" for name, model in report["models"].items())
-    return f"Models: {told}. Made by `{report['command']}`."
+    text = ", ".join(f"{code(name)} ({code(model['identity'])})" for name, model in report["models"].items())
+    return f"Models: {text}. Made by `{report['command']}`."
 
 
 def _section(name: str, held: Figures) -> str:
@@ -64,21 +69,21 @@ def _section(name: str, held: Figures) -> str:
 
 
 def _told(held: Figures) -> str:
-    several, told = held["with_several_right"], plain(held["told"], MOST_LICENCES)
-    told = f"{told[:1].upper()}{told[1:]}. {held['examples']:,} judged turns"
-    told += f" in {held['dialogues']:,} dialogues" if held["dialogues"] < held["examples"] else ""
-    told += f", {several:,} with several right answers" if several else ""
-    told += ". " + ("Our intents are answers here." if held["intents_count"] else "Our 8 intents are left out.")
+    several, text = held["with_several_right"], plain(held["told"], MOST_LICENCES)
+    text = f"{text[:1].upper()}{text[1:]}. {held['examples']:,} judged turns"
+    text += f" in {held['dialogues']:,} dialogues" if held["dialogues"] < held["examples"] else ""
+    text += f", {several:,} with several right answers" if several else ""
+    text += ". " + ("Our intents are answers here." if held["intents_count"] else "Our 8 intents are left out.")
     if counted := held["labels_of_several_classes"]:
-        told += f" A label of several classes {counted}."
+        text += f" A label of several classes {counted}."
     if held["unreadable"]:
-        told += f" Not read: {', '.join(f'{number:,} ({reason})' for reason, number in held['unreadable'].items())}."
+        text += f" Not read: {', '.join(f'{number:,} ({reason})' for reason, number in held['unreadable'].items())}."
     alone, f1 = percent(held["largest_class_accuracy"]), percent(held["largest_class_weighted_f1"])
-    return f"{told}\n\nAlways {code(held['largest_class'])}: {alone} right, weighted F1 {f1}."
+    return f"{text}\n\nAlways {code(held['largest_class'])}: {alone} right, weighted F1 {f1}."
 
 
 def _figures(held: Figures) -> str:
-    """Return the table of a set, without columns that say what the one before says."""
+    """Return the table of a set, without columns that repeat the one before."""
     results = held["results"]
     ours = all(figures["accuracy"] == figures["label_accuracy"] for figures in results.values())
     heads = {
@@ -108,7 +113,6 @@ def _cell(figures: Figures, key: str) -> str:
 
 
 def _flaws(figures: Figures) -> Iterator[str]:
-    """Yield what a labeler does badly, in sentences."""
     rated = {name: row for name, row in figures["by_class"].items() if row["support"]}
     worst = sorted(rated, key=lambda name: (rated[name]["f1"], name))[:3]
     yield "worst " + ", ".join(f"{plain(name)} (F1 {percent(rated[name]['f1'])})" for name in worst) + "."
@@ -124,7 +128,6 @@ def _flaws(figures: Figures) -> Iterator[str]:
 
 
 def _confused(confusion: Figures) -> Iterator[str]:
-    """Yield the most frequent error."""
     counts = np.array(confusion["counts"])
     errors = counts - np.diag(counts.diagonal())
     if errors.any():
@@ -134,7 +137,6 @@ def _confused(confusion: Figures) -> Iterator[str]:
 
 
 def _by_class(results: Figures) -> str:
-    """Return the F1 of each class and model."""
     first = next(iter(results.values()))["by_class"]
     rows = [
         [plain(name), f"{row['support']:,}", *(percent(each["by_class"][name]["f1"]) for each in results.values())]
@@ -145,7 +147,7 @@ def _by_class(results: Figures) -> str:
 
 
 def _by_label(results: Figures) -> str:
-    """Return how often each model gave each label, and how often that was right; the most frequent first."""
+    """Return how often each model predicted each label, and how often that was right; the most frequent first."""
     said: Counter[str] = Counter()
     for figures in results.values():
         said.update({label: row["said"] for label, row in figures["by_label"].items()})
@@ -158,3 +160,90 @@ def _by_label(results: Figures) -> str:
 
 def _said(row: Figures | None) -> str:
     return "" if row is None else f"{percent(row['right'])} of {row['said']:,}"
+
+
+ABREAST = 3
+"""Maximum number of confusion matrices side by side."""
+DOTS = 85
+"""Dots per inch: small, since there are many charts."""
+FEW = 12
+"""Maximum number of classes whose confusion matrix shows numbers, except the smallest."""
+LONGEST_NAME = 24
+FEWEST = 10
+"""Minimum number of turns in a bin of confidence for it to be drawn."""
+
+
+def draw(name: str, results: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, bytes]]:
+    """Draw the charts of a set.
+
+    Args:
+        name: name of the set.
+        results: model → its metrics from `domain.measure`; at least one.
+
+    Returns:
+        File name → caption, PNG.
+    """
+    return {
+        f"{name}-confusion.png": (
+            f"{name}: right classes (rows) and predicted ones (columns), % of the row",
+            _confusions(results),
+        ),
+        f"{name}-confidence.png": (
+            f"{name}: confidence and share of right answers (left), and what is right among the surest (right)",
+            _confidence(results),
+        ),
+    }
+
+
+def _confusions(results: Mapping[str, Mapping[str, Any]]) -> bytes:
+    classes = next(iter(results.values()))["confusion"]["classes"]
+    columns = min(ABREAST, len(results))
+    rows = -(-len(results) // columns)
+    side = 1.6 + (0.32 if len(classes) <= FEW else 0.2) * max(len(classes), 7)
+    figure = new_figure(side * columns, side * rows)
+    grid = figure.subplots(rows, columns, squeeze=False).ravel()
+    for axes, (model, figures) in zip(grid, results.items(), strict=False):
+        _confusion(axes, np.array(figures["confusion"]["counts"]), classes)
+        axes.set_title(model, fontsize=10)
+    for axes in grid[len(results) :]:
+        axes.set_axis_off()
+    return as_png(figure, DOTS)
+
+
+def _confusion(axes: "Axes", counts: Any, classes: list[str]) -> None:  # noqa: ANN401 - an array of numbers
+    share = 100 * counts / np.maximum(counts.sum(axis=1, keepdims=True), 1e-9)
+    axes.imshow(share, cmap="Blues", vmin=0, vmax=100)
+    names = [name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…" for name in classes]
+    ticks = [f"{name} ({number:.0f})" for name, number in zip(names, counts.sum(axis=1), strict=True)]
+    axes.set_xticks(range(len(names)), names, rotation=90, fontsize=8)
+    axes.set_yticks(range(len(names)), ticks, fontsize=8)
+    axes.tick_params(length=0)
+    least = 2 if len(classes) <= FEW else 10
+    for row, column in zip(*np.nonzero(share >= least), strict=True):
+        colour = "white" if share[row, column] > 55 else "black"
+        axes.text(column, row, f"{share[row, column]:.0f}", ha="center", va="center", fontsize=7, color=colour)
+
+
+def _confidence(results: Mapping[str, Mapping[str, Any]]) -> bytes:
+    figure = new_figure(10, 4.6)
+    left, right = figure.subplots(1, 2)
+    left.plot([0, 1], [0, 1], color=GREY, linewidth=1)
+    for number, (model, figures) in enumerate(results.items()):
+        style = {"color": COLOURS[number % len(COLOURS)], "linestyle": DASHES[number // len(COLOURS) % len(DASHES)]}
+        bins = np.array([each for each in figures["reliability"] if each[0] >= FEWEST]).reshape(-1, 3)
+        left.plot(
+            bins[:, 1],
+            bins[:, 2],
+            marker="o",
+            markersize=3,
+            label=f"{model}: ECE {100 * figures['ece']:.1f} %",
+            **style,
+        )
+        shares = figures["risk_coverage"]
+        right.plot(np.arange(1, len(shares) + 1) / len(shares), shares, label=model, **style)
+    left.set(xlabel="Confidence", ylabel="Share of right answers", xlim=(0, 1), ylim=(0, 1))
+    right.set(xlabel="Share of the turns, the surest first", ylabel="Share of right answers", xlim=(0, 1), ylim=(0, 1))
+    for axes in (left, right):
+        axes.legend(fontsize=8, edgecolor="none")
+        plain_axes(axes)
+    return as_png(figure, DOTS)

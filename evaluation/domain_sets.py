@@ -1,8 +1,8 @@
-"""The sets on which `domain.py` measures, in one form: what no model learned from, and what counts as right there."""
+"""The sets on which `domain.py` measures, in one form: data held out from all training, and what counts as right."""
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,24 +11,23 @@ import numpy as np
 
 from edos_dataset.arrays import Bools, Ints
 from edos_dataset.labels import INTENTS, LABEL_IDS, LABELS, parse_label
-from edos_dataset.releases.given.dialogue import Dialogue, unique
-from edos_dataset.releases.given.forms import SUFFIXES
-from edos_dataset.releases.given.json_texts import json_lines
-from edos_dataset.releases.given.records import Record, dialogues_of
-from edos_dataset.releases.given.streams import opened
-from edos_dataset.releases.given.tables import csv_rows
+from edos_dataset.releases.formats.forms import SUFFIXES
+from edos_dataset.releases.formats.readers import json_lines, opened
+from edos_dataset.releases.formats.records import Dialogue, Record
+from edos_dataset.releases.formats.selection import ALL
+from edos_dataset.releases.formats.sheets import csv_rows
+from edos_dataset.releases.formats.survey import checked_dialogues
 from edos_dataset.releases.labelled_sets.label_sets import known_names, label_set, silent_on_intents
-from edos_dataset.releases.labelled_sets.record import LabelledDialogue
-from edos_dataset.releases.labelled_sets.sources import SOURCES
+from edos_dataset.releases.labelled_sets.readers import SOURCES, LabelledDialogue
 from edos_dataset.releases.raw import Reject
 from edos_dataset.text import shown
 from training.classifier.data import load_data
 from training.classifier.recipe import ClassifierRecipe
-from training.held_out import PARTED, held_out, held_out_reading
+from training.held_out import SPLIT_BY_DIGEST, held_out, held_out_reading
 from training.labels.readings import read_readings
 
 TASKS = {"crowd": "dialogue", "weak": "weak"}
-"""Set → task of `ClassifierRecipe` whose test part it is."""
+"""Set → the task of `ClassifierRecipe` whose test split it is."""
 
 FILMS = "films"
 SETS = {
@@ -46,37 +45,37 @@ SETS = {
     "not by people, once and unchecked; each label that the reader gave, one to three, counts as right. An eighth of "
     "the dialogues: others of the same episodes are learned from, and the confidence of `general` is fitted on these",
 }
-"""Name → what it is."""
+"""Name → description."""
 
 INTENT_IDS: Ints = np.array([LABEL_IDS[name] for name in INTENTS])
 CODED = ("swda",)
-"""Sources whose labels are codes that nobody reads."""
+"""Sources whose labels are codes that a reader would not understand."""
 JUDGED = "judged"
 BLOCK = 50
-"""Turns that are drawn together where a set is one dialogue."""
+"""Number of turns that are resampled together if a set is one dialogue."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """Judged turns.
+    """Labelled turns that are held out from training.
 
     Attributes:
-        name: of the set.
-        told: what it is, in a phrase.
-        classes: what can be right, by name.
-        sets: [classes, 41], which of our labels stand for each.
-        intents: our 8 intents are answers there; otherwise they are left out.
+        name: name of the set.
+        description: a phrase that describes it.
+        classes: names of the classes.
+        sets: [classes, 41], which of our labels stand for each class.
+        intents: whether our 8 intents are possible answers; otherwise they are excluded.
         dialogues: turns, oldest first.
-        judged: int64 [n] numbers of the judged turns, counted through all dialogues.
-        right: [n, classes], what is right for each; at least one.
-        unreadable: reason → rows that the reader rejected.
+        judged: int64 [n], indices of the labelled turns among all turns.
+        right: [n, classes], the right classes of each labelled turn, at least one.
+        unreadable: reason → number of rejected rows.
 
     Raises:
-        ValueError: no turn is judged.
+        ValueError: no turn is labelled.
     """
 
     name: str
-    told: str
+    description: str
     classes: tuple[str, ...]
     sets: Bools
     intents: bool
@@ -86,7 +85,7 @@ class HeldOut:
     unreadable: Mapping[str, int]
 
     def __post_init__(self) -> None:
-        """Refuse a set on which nothing can be measured."""
+        """Check that there is something to measure on."""
         if not len(self.judged):
             raise ValueError(
                 f"{self.name!r} has no turn with a label that one of ours can stand for; give one that has"
@@ -94,7 +93,9 @@ class HeldOut:
 
     @property
     def clusters(self) -> Ints:
-        """What belongs together, int64 [n]: the dialogue; blocks of turns where there is but one."""
+        """The group of each labelled turn, int64 [n]: its dialogue, or a block of turns if there is only
+        one dialogue.
+        """
         sizes = [len(turns) for turns in self.dialogues]
         if len(sizes) == 1:
             return self.judged // BLOCK
@@ -106,12 +107,12 @@ def read_set(name: str, folder: Path, cache: Path | None) -> HeldOut:
     """Return a set of `SETS`.
 
     Args:
-        name: of the set.
-        folder: of the data.
-        cache: folder that keeps embeddings, by which the parts of "crowd" and "weak" are found.
+        name: name of the set.
+        folder: the data folder.
+        cache: folder in which the embeddings that determine the splits of "crowd" and "weak" are cached.
 
     Raises:
-        ValueError, OSError: its files are not there, or are none.
+        ValueError, OSError: its files are missing or malformed.
     """
     if name == FILMS:
         return _of_readings(folder)
@@ -119,14 +120,20 @@ def read_set(name: str, folder: Path, cache: Path | None) -> HeldOut:
 
 
 def _of_ours(
-    name: str, told: str, dialogues: list[list[str]], labels: Sequence[Sequence[int]], unreadable: Mapping[str, int]
+    name: str,
+    description: str,
+    dialogues: list[list[str]],
+    labels: Sequence[Sequence[int]],
+    unreadable: Mapping[str, int],
 ) -> HeldOut:
-    """Return a set whose classes are our labels: those of each turn, counted through all dialogues, are right; turns
+    """Return a set whose classes are our labels. `labels` are the right ones of each turn, over all dialogues; turns
     without any are history.
     """
     judged = np.array([turn for turn, ids in enumerate(labels) if len(ids)], np.int64)
     right = np.array([[label in labels[turn] for label in range(len(LABELS))] for turn in judged], bool)
-    return HeldOut(name, told, LABELS, np.eye(len(LABELS), dtype=bool), True, dialogues, judged, right, unreadable)
+    return HeldOut(
+        name, description, LABELS, np.eye(len(LABELS), dtype=bool), True, dialogues, judged, right, unreadable
+    )
 
 
 def _of_task(name: str, folder: Path, cache: Path | None) -> HeldOut:
@@ -145,7 +152,7 @@ def _of_readings(folder: Path) -> HeldOut:
     return _of_ours(FILMS, SETS[FILMS], [list(each.turns) for each in held], labels, lost)
 
 
-def _of_source(name: str, folder: Path) -> HeldOut:
+def _held_out_of(name: str, folder: Path) -> tuple[list[LabelledDialogue], dict[str, int]]:
     dialogues: list[LabelledDialogue] = []
     rejected: Counter[str] = Counter()
     files = SOURCES[name].files
@@ -153,54 +160,75 @@ def _of_source(name: str, folder: Path) -> HeldOut:
         for each in SOURCES[name].read(folder / file):
             if isinstance(each, Reject):
                 rejected[each.reason] += 1
-            elif name not in PARTED or held_out(name, each.turns[0] if name == "xed" else each.dialogue_id):
+            elif _is_held_out(name, each):
                 dialogues.append(each)
-    meant = {label: ours for label in sorted(known_names(name)) if (ours := _meant(name, label))}
-    given = [{meant[label] for label in labels if label in meant} for each in dialogues for labels in each.labels]
+    return dialogues, dict(sorted(rejected.items()))
+
+
+def _is_held_out(name: str, dialogue: LabelledDialogue) -> bool:
+    if name not in SPLIT_BY_DIGEST:
+        return True
+    return held_out(name, dialogue.turns[0] if name == "xed" else dialogue.dialogue_id)
+
+
+def _ours(labels: Iterable[str], meant: Mapping[str, frozenset[int]]) -> set[frozenset[int]]:
+    """Return the meanings of a set's labels, without labels that have no counterpart in ours."""
+    return {meant[label] for label in labels if label in meant}
+
+
+def _of_source(name: str, folder: Path) -> HeldOut:
+    dialogues, rejected = _held_out_of(name, folder)
+    meant = _meanings(name)
+    given = [_ours(labels, meant) for each in dialogues for labels in each.labels]
     judged = np.array([turn for turn, sets in enumerate(given) if sets], np.int64)
     sets = sorted(set(meant.values()), key=lambda ours: (-sum(ours in turn for turn in given), sorted(ours)))
-    right = np.array([[ours in given[turn] for ours in sets] for turn in judged], bool)
-    masks = np.array([[label in ours for label in range(len(LABELS))] for ours in sets])
+    right = np.array([[ours in own for ours in sets] for own in given if own], bool)
+    masks = np.array([np.isin(np.arange(len(LABELS)), list(ours)) for ours in sets])
     classes = tuple(_called(name, ours, [label for label in meant if meant[label] == ours]) for ours in sets)
     intents = not silent_on_intents(name)
     texts = [list(dialogue.turns) for dialogue in dialogues]
-    return HeldOut(name, SETS[name], classes, masks, intents, texts, judged, right, dict(sorted(rejected.items())))
+    return HeldOut(name, SETS[name], classes, masks, intents, texts, judged, right, rejected)
+
+
+def _meanings(source: str) -> dict[str, frozenset[int]]:
+    return {label: ours for label in sorted(known_names(source)) if (ours := _meant(source, label))}
 
 
 def _meant(source: str, label: str) -> frozenset[int] | None:
-    """Return our labels for which one of theirs stands by itself; DailyDialog's acts are left aside."""
+    """Return those of our labels for which one of theirs stands alone, or None; DailyDialog's acts are ignored."""
     return None if label.startswith("act:") else label_set(source, [label])
 
 
 def _called(source: str, ours: frozenset[int], theirs: Sequence[str]) -> str:
-    """Return the name of a class: their label, or ours where several of theirs are one class or theirs are codes."""
+    """Return the name of a class: their label, or ours if several of theirs form one class or theirs are codes."""
     return theirs[0] if len(theirs) == 1 and source not in CODED else "|".join(LABELS[label] for label in sorted(ours))
 
 
 def read_labelled_file(path: Path) -> HeldOut:
-    """Return the turns that a file of somebody's own labels by ours.
+    """Return the turns of a file that a user labelled with our labels.
 
     Args:
         path: JSON lines, `{"dialogue_id", "turns": [{"text", "label"}, ...]}`, or CSV with the columns `text`, `label`
-            and, where turns belong together, `dialogue_id`. A label is one of ours, or several that are all right,
-            "annoyed|angry"; a turn without one is history.
+            and, if turns belong together, `dialogue_id`. A label is one of ours, or several that are all right:
+            "annoyed|angry". Turns without a label are history.
 
     Raises:
-        ValueError: something in it is no dialogue or no label of ours; the message names line and value.
+        ValueError: it contains something that is not a dialogue or not one of our labels; the message names line and
+            value.
         OSError: it cannot be read.
     """
     table = Path(str(path).removesuffix(".gz")).suffix.lower() in SUFFIXES["csv"]
     with opened(str(path)) as file:
-        records = csv_rows(file, str(path), None) if table else json_lines(file, str(path))
-        dialogues = list(unique(dialogues_of(_marked(record) for record in records)))
+        records = [_marked(record) for record in (csv_rows if table else json_lines)(file, str(path))]
+    dialogues = list(checked_dialogues(lambda _: iter(records), ALL, str(path)))
     labels = [each for dialogue in dialogues for each in _labels_of(dialogue)]
     texts = [dialogue.texts for dialogue in dialogues]
     return _of_ours(path.stem, f"the labelled turns of {path.name}", texts, labels, {})
 
 
 def _marked(record: Record) -> Record:
-    """Return a record whose labels are ids below the key JUDGED, where nothing takes them for labels of ours made
-    anew.
+    """Return a record with its labels as ids under the key JUDGED, so that readers do not treat them as predicted
+    labels.
     """
     where, value = record.place.at(record.number), record.value
     turns = value.get("turns") if isinstance(value, dict) else None
@@ -231,6 +259,5 @@ def _ids(label: object, where: str) -> list[int]:
 
 
 def _labels_of(dialogue: Dialogue) -> Iterator[list[int]]:
-    """Yield the ids of the labels of each turn."""
     for extra in dialogue.turn_extras or [dialogue.extra] * len(dialogue.texts):
         yield json.loads(extra).get(JUDGED, []) if extra else []

@@ -1,57 +1,279 @@
-"""The silences between subtitle blocks (EDOS, Appendix C, Figure 5), and whether 5 seconds are the right cut between
+"""The silences between subtitle blocks (EDOS, Appendix C, Figure 5), and whether 5 seconds is the right cut between
 dialogues.
 
     python evaluation/gaps.py SOURCE... --scripts FOLDER --out evaluation/gaps
 
 reads each source as `edos curate` does and writes to the folder:
 
-    gaps.json     for each source histogram and quantiles of the gaps, and the length of the dialogues that each cut
-        gives;
-                  each cut against the scene breaks of the scripts, for the films of all sources that have one
+    gaps.json     histogram and quantiles of each source's gaps, and dialogue lengths for each cut;
+                  evaluation of each cut against scene breaks, for all films with a script
     blocks.png    the histograms
-    cuts.png      precision, recall and F1 of the cuts, and the length of the dialogues
+    cuts.png      precision, recall and F1 of the cuts, and the dialogue lengths
 
-A gap runs from the end of a block to the start of the next; of OPUS documents, which hold sentences, only gaps between
-sentences are known.
+A gap is the time from the end of a block to the start of the next. OPUS documents contain sentences, so only gaps
+between sentences are known.
 """
 
 import argparse
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from edos_dataset.arrays import unnest
-from edos_dataset.commands.built_in import subtitles_to_dialogues
 from edos_dataset.commands.curate import SHARD_SENTENCES, cut_films
-from edos_dataset.runs.phases import run_stage
+from edos_dataset.recipes.subtitles import subtitles_to_dialogues
 from edos_dataset.runs.pipeline import Stage, count_units
-from edos_dataset.runs.settings import override
+from edos_dataset.runs.recipes import override
+from edos_dataset.runs.run import run_stage
 from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.turns.stage import SegmentTurns
+from edos_dataset.sources.encodings import decode
 from edos_dataset.sources.inventory import find_films
-from evaluation.gaps_pictures import CUT, CUTS, LONGEST, WIDTH, draw_blocks, draw_cuts, draw_lengths, save_picture
-from evaluation.scene_breaks import judge_thresholds, silences_of_films
+from evaluation.charts import COLOURS, DASHES, save_picture
+from training.scenes.corpus import LEAST_SHARED, breaks_of_script
+from training.transcripts.alignment import find_scripts
+from training.transcripts.scripts import Speech, read_script
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+WIDTH, LONGEST = 0.25, 20.0
+"""Width of a histogram bin and end of the last bin, in seconds."""
+
+CUT = 5.0
+"""The papers' cut, in seconds."""
+
+CUTS: tuple[float, ...] = tuple(np.arange(1, 15.01, 0.5).tolist())
+"""The cuts to evaluate, in seconds."""
+
+PAPERS_TURNS = 4.70
+"""Mean number of turns in the papers' OpenSubtitles dialogues (Xie & Pu, Table 1)."""
+
+
+def draw_blocks(axes: "Axes", sources: Mapping[str, Mapping[str, Any]]) -> None:
+    """Draw the histograms as steps, with counts on a logarithmic scale."""
+    edges = np.arange(round(LONGEST / WIDTH) + 1) * WIDTH
+    for number, (name, row) in enumerate(sources.items()):
+        counts = np.array(row["counts"], float)
+        counts[counts == 0] = np.nan
+        axes.stairs(
+            counts,
+            edges,
+            color=COLOURS[number % 6],
+            linestyle=DASHES[number % 4],
+            linewidth=1.4,
+            baseline=None,
+            label=f"{name} ({row['gaps']:,} gaps)",
+        )
+    axes.axvline(CUT, color="black", linewidth=1)
+    axes.annotate(
+        f"{CUT:g} s",
+        (CUT, 0.97),
+        xycoords=("data", "axes fraction"),
+        xytext=(4, 0),
+        textcoords="offset points",
+        va="top",
+    )
+    axes.set_yscale("log")
+    axes.set(
+        xlabel="Seconds from the end of a block to the start of the next",
+        ylabel=f"Gaps per {WIDTH:g} s (logarithmic)",
+        xlim=(0, LONGEST),
+    )
+    axes.set_title("Silences between adjacent subtitle blocks", fontsize=11)
+    axes.legend(frameon=False)
+
+
+def draw_cuts(axes: "Axes", cuts: Mapping[str, Any]) -> None:
+    """Draw precision, recall and F1 of each cut."""
+    rows = cuts["thresholds"]
+    for number, (measure, label) in enumerate(
+        {"precision": "cuts that are at a scene break", "recall": "scene breaks that are cut", "f1": "F1"}.items()
+    ):
+        axes.plot(
+            [row["seconds"] for row in rows],
+            [100 * row[measure] for row in rows],
+            color=COLOURS[number],
+            linestyle=DASHES[number],
+            label=label,
+        )
+    axes.plot(cuts["best"]["seconds"], 100 * cuts["best"]["f1"], "o", color=COLOURS[2])
+    axes.axvline(CUT, color="black", linewidth=1)
+    axes.set(xlabel="Cut: silence in seconds", ylabel="%", ylim=(0, 101), xlim=(CUTS[0], CUTS[-1]))
+    axes.set_title(f"Silences as scene breaks ({cuts['scene_breaks']:,} breaks, {cuts['films']} films)", fontsize=11)
+    axes.legend(loc="upper right", frameon=False)
+
+
+def draw_lengths(axes: "Axes", sources: Mapping[str, Mapping[str, Any]]) -> None:
+    """Draw the turns per dialogue for each cut."""
+    for number, (name, source) in enumerate(sources.items()):
+        rows = source["dialogues"]
+        axes.plot(
+            [row["seconds"] for row in rows],
+            [row["turns_per_dialogue"] for row in rows],
+            color=COLOURS[number % 6],
+            linestyle=DASHES[number % 4],
+            label=name,
+        )
+    axes.axhline(PAPERS_TURNS, color="#666666", linewidth=1)
+    axes.annotate("the papers: 4.70", (CUTS[-1], PAPERS_TURNS), xytext=(-2, 3), textcoords="offset points", ha="right")
+    axes.axvline(CUT, color="black", linewidth=1)
+    axes.set(
+        xlabel="Cut: silence in seconds", ylabel="Turns per clean dialogue", ylim=(0, None), xlim=(CUTS[0], CUTS[-1])
+    )
+    axes.set_title("Length of the dialogues", fontsize=11)
+    axes.legend(loc="upper left", edgecolor="none", framealpha=1)
+
+
+Numbers = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Silences:
+    """The silences of one film, in seconds, by their relation to the scenes of its script.
+
+    Attributes:
+        at_breaks: [breaks] the longest silence between the last sentence known to be in a scene and the first in a
+            later one.
+        within: [boundaries] the silences between adjacent sentences of one scene.
+        unplaced: number of breaks left out because times are missing there, or the sentences around them are not
+            aligned.
+    """
+
+    at_breaks: Numbers
+    within: Numbers
+    unplaced: int
+
+
+def silences_of_films(table: pa.Table, scripts: Path) -> list[Silences]:
+    """Find the script of each film and relate the silences of the film to its scenes.
+
+    Args:
+        table: SENTENCES.
+        scripts: folder of texts for `read_script`; files without speech are skipped.
+
+    Returns:
+        One entry for each film with a script.
+
+    Raises:
+        ValueError: no film has a script.
+    """
+    speeches = _read_scripts(scripts)
+    sentences, offsets = unnest(table, "sentences")
+    films = [sentences.slice(start, stop - start) for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
+    chosen, shared = find_scripts(
+        [film.field("text").to_pylist() for film in films], [[speech.text for speech in script] for script in speeches]
+    )
+    silences = [
+        measure_film(film, speeches[script])
+        for film, script, share in zip(films, chosen, shared, strict=True)
+        if share >= LEAST_SHARED
+    ]
+    if not silences:
+        raise ValueError(
+            f"none of the {len(films)} films shares its words with any of the {len(speeches)} scripts in {scripts}"
+        )
+    return silences
+
+
+def _read_scripts(folder: Path) -> list[list[Speech]]:
+    scripts = []
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        try:
+            scripts.append(read_script(decode(path.read_bytes(), None, "en")[0]))
+        except ValueError:
+            continue
+    return scripts
+
+
+def measure_film(sentences: pa.StructArray, speeches: Sequence[Speech]) -> Silences:
+    """Relate the silences of a film to the scenes of its script.
+
+    Args:
+        sentences: structs of schema.LINE.
+        speeches: the speeches of the script.
+    """
+    breaks = breaks_of_script(sentences.field("text").to_pylist(), speeches)
+    start, end = (sentences.field(name).to_numpy(zero_copy_only=False) for name in ("start", "end"))
+    silence = np.r_[np.nan, start[1:] - end[:-1]]
+    longest = np.array(
+        [np.fmax.reduce(silence[first : last + 1]) for first, last in zip(breaks.first, breaks.last, strict=True)],
+        np.float64,
+    )
+    known = ~np.isnan(longest)
+    within = silence[breaks.within]
+    return Silences(longest[known], within[~np.isnan(within)], breaks.unplaced + int((~known).sum()))
+
+
+def judge_thresholds(
+    films: Sequence[Silences], thresholds: Sequence[float], seed: int = 0, samples: int = 1000
+) -> dict[str, Any]:
+    """Evaluate "a silence longer than this ends a scene" for each threshold.
+
+    Args:
+        films: their silences.
+        thresholds: in seconds.
+        seed: seed of the bootstrap over films, which gives the uncertainty of the best threshold.
+        samples: number of bootstrap samples.
+
+    Returns:
+        `films`, `scene_breaks`, `unplaced_breaks` and `seams_within_scenes`: counts; `thresholds`: rows of `seconds`,
+        `precision` (1 minus the fraction of cuts inside a scene), `recall` (fraction of scene breaks found), `f1`, and
+        `cuts_a_film`; `best`: the row with the best F1, and `best_interval`, which contains the best threshold of 95 %
+        of the samples.
+    """
+    limits = np.asarray(thresholds)[:, None]
+    right = np.array([(film.at_breaks > limits).sum(1) for film in films], float)  # [films, thresholds]
+    wrong = np.array([(film.within > limits).sum(1) for film in films], float)
+    breaks = np.array([len(film.at_breaks) for film in films], float)
+    precision, recall, f1 = _scores(right.sum(0), wrong.sum(0), breaks.sum())
+    picks = np.random.default_rng(seed).integers(len(films), size=(samples, len(films)))
+    best = [
+        float(thresholds[int(_scores(right[pick].sum(0), wrong[pick].sum(0), breaks[pick].sum())[2].argmax())])
+        for pick in picks
+    ]
+    columns = zip(thresholds, precision, recall, f1, (right + wrong).mean(0), strict=True)
+    names = ("seconds", "precision", "recall", "f1", "cuts_a_film")
+    rows = [dict(zip(names, (round(float(value), 4) for value in row), strict=True)) for row in columns]
+    return {
+        "films": len(films),
+        "scene_breaks": int(breaks.sum()),
+        "unplaced_breaks": sum(film.unplaced for film in films),
+        "seams_within_scenes": sum(len(film.within) for film in films),
+        "thresholds": rows,
+        "best": rows[int(f1.argmax())],
+        "best_interval": np.quantile(best, [0.025, 0.975]).tolist(),
+    }
+
+
+def _scores(right: Numbers, wrong: Numbers, breaks: float) -> tuple[Numbers, Numbers, Numbers]:
+    """Return precision, recall and F1; without cuts the precision is 1."""
+    precision = np.where(right + wrong > 0, right / np.maximum(right + wrong, 1), 1.0)
+    return precision, right / max(breaks, 1), 2 * right / np.maximum(right + wrong + breaks, 1)
+
 
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 
 
 def run_stages(table: pa.Table, stages: Sequence[Stage]) -> pa.Table:
-    """Run stages over a table, without what they drop."""
+    """Run stages on a table, without the rows that they reject."""
     for stage in stages:
         table, _, _ = run_stage(stage, stage, table)
     return table
 
 
 def block_gaps(table: pa.Table) -> npt.NDArray[np.float64]:
-    """Return the seconds between each two adjacent blocks of LINES, float64; negative where blocks overlap, NaN where a
-    time is missing.
+    """Return the seconds between adjacent blocks of LINES, float64; negative if blocks overlap, NaN if a time is
+    missing.
     """
     lines, offsets = unnest(table, "lines")
     start, end = (lines.field(name).to_numpy(zero_copy_only=False) for name in ("start", "end"))
@@ -64,8 +286,8 @@ def block_gaps(table: pa.Table) -> npt.NDArray[np.float64]:
 
 
 def describe_gaps(gaps: npt.NDArray[np.float64]) -> dict[str, Any]:
-    """Count gaps in bins of WIDTH seconds from 0 to LONGEST, and outside; give quantiles and shares of those that are
-    known.
+    """Return the counts of gaps in bins of WIDTH seconds from 0 to LONGEST and outside, and the quantiles and fractions
+    of known gaps.
     """
     known = gaps[~np.isnan(gaps)]
     counts, _ = np.histogram(known, np.linspace(0, LONGEST, round(LONGEST / WIDTH) + 1))
@@ -88,7 +310,9 @@ def describe_gaps(gaps: npt.NDArray[np.float64]) -> dict[str, Any]:
 
 
 def dialogue_lengths(sentences: pa.Table, cuts: Sequence[float]) -> list[dict[str, float]]:
-    """Cut SENTENCES into dialogues at each threshold, and clean them by the papers' rules; say how long they are."""
+    """Return the lengths of the dialogues into which each cut divides SENTENCES, after cleaning by the
+    papers' rules.
+    """
     rows = []
     for cut in cuts:
         stages = [
@@ -121,7 +345,7 @@ def read_source(source: Path) -> tuple[npt.NDArray[np.float64], pa.Table]:
 
 
 def evaluate(sources: Sequence[Path], scripts: Path | None) -> dict[str, Any]:
-    """Measure all that gaps.json holds.
+    """Return the content of gaps.json.
 
     Raises:
         ValueError: a source cannot be read, or no film has a script.

@@ -1,21 +1,21 @@
-"""Response models, what they were trained on, and what they are tested on: the matrix of Xie & Pu's Tables 4 and 5, of
-EDOS's Table 7, and of the Gutenberg paper (zero-shot and fine-tuned, beside random answers and the truth).
+"""The matrix of response models by training data and test sets: Xie & Pu's Tables 4 and 5, EDOS's Table 7, and the
+Gutenberg paper (zero-shot and fine-tuned, compared with random and true answers).
 
     python evaluation/generation.py --models os=models/empathetic_os edos=models/empathetic_os_edos \
         ed=models/empathetic_os_ed --sets os edos empathetic_dialogues --dialogues FOLDER_OF_EDOS_CURATE --relabel \
         --data-dir "$EDOS_DATA_DIR" --records build/generation --out build/generation
 
-Each model meets each test set: perplexity over the answers of `--test-dialogues` dialogues, and answers by beam search
-to `--limit` contexts, one of a dialogue, drawn by the seed. An empathetic model answers under the label of the true
-answer, and where it has a predictor, in a row of its own, under the predicted one, as it would for a user. Beside the
-models: `RT`, answers of the training part drawn at random; `GT`, the true ones; and a model of single tokens.
+Each model is measured on each test set: perplexity over the answers in `--test-dialogues` dialogues, and answers by
+beam search to `--limit` contexts, one per dialogue, drawn with the seed. An empathetic model answers with the label of
+the true answer and, if it has a predictor, in a separate row with the predicted label, as it would for a user. The
+table also has `RT`, random answers of the training split; `GT`, the true answers; and a unigram model.
 
-`--records` gets a JSON for each cell as soon as it is measured, with the answers, so that a run that was killed goes
-on, and one more model costs its own cells alone; at the start it tells how many are lacking, and about how long their
-answers take. `--out` gets `generation.json` (figures without texts), `report.md`
-and its picture; `--render` makes them anew of the records, without models. `--examples` shows so many contexts of each
-test set in the report: texts of others, whose licences forbid that it goes into this repository. Contexts that we wrote
-are always shown.
+Each cell is written to `--records` as JSON with its answers as soon as it is measured, so that an interrupted run
+resumes, and a further model only adds its own cells; at the start the number of missing cells and an estimate of their
+time are printed. `--out` gets `generation.json` (figures without texts), `report.md` and its chart; `--render` makes
+them from the records, without models. `--examples` shows that number of contexts of each test set in the report: their
+texts are licensed by others, so such a report must not be added to this repository. Contexts that we wrote are always
+shown.
 """
 
 import argparse
@@ -30,23 +30,34 @@ from edos_dataset.encoders.encoder import Encoder, limit_threads
 from edos_dataset.labeling.models.labelers import check_labeler, load_labeler
 from edos_dataset.metrics.responses.words import Words
 from edos_dataset.runs.shards import write_text
-from evaluation.generation_measures import judge, labels_of, predictor_scores, words_of
-from evaluation.generation_models import Condition, Model
-from evaluation.generation_records import MATRIX, Ahead, as_json, kept_cell, read_cell, slug, told_ahead
+from evaluation.generation_models import Condition, Model, judge, labels_of, predictor_scores, words_of
 from evaluation.generation_report import write_report
-from evaluation.generation_sets import INVENTED, HeldOut, describe, read_invented, read_set
+from evaluation.generation_sets import (
+    INVENTED,
+    MATRIX,
+    Ahead,
+    HeldOut,
+    as_json,
+    describe,
+    kept_cell,
+    read_cell,
+    read_invented,
+    read_set,
+    slug,
+    told_ahead,
+)
 from training.caches import key_of
 from training.examples import report as say
 
-_FORM = 2  # of the records: another one makes them anew
+_FORM = 2  # version of the records: a change makes them invalid
 
 
 class Matrix:
-    """The cells, each measured once.
+    """The cells of the matrix, each measured once.
 
     Args:
         sets: the test sets, and the contexts that we wrote.
-        arguments: of the command line.
+        arguments: the command line.
     """
 
     def __init__(self, sets: Sequence[HeldOut], arguments: argparse.Namespace) -> None:
@@ -57,21 +68,23 @@ class Matrix:
         self._words: dict[str, Words] = {}
         self.by = [str(_FORM), load_labeler(arguments.labeler).identity, self.encoder.identity, shown]
 
-    def cell(self, row: str, held: HeldOut, told: Sequence[str], make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """Return a cell, measured or kept."""
-        made = kept_cell(*self._kept(row, held, told), make)
+    def cell(
+        self, row: str, held: HeldOut, made_of: Sequence[str], make: Callable[[], dict[str, Any]]
+    ) -> dict[str, Any]:
+        """Return a cell, measured or from the records."""
+        made = kept_cell(*self._kept(row, held, made_of), make)
         figures = made.get("figures") or {}
         ses = figures.get("ses", {}).get("value")
         say(f"{row} on {held.name}: {len(made['answers'])} answers" + ("" if ses is None else f", SES {ses:.3f}"))
         return made
 
-    def _kept(self, row: str, held: HeldOut, told: Sequence[str]) -> tuple[Path, str]:
-        """Return the file of a cell, and the key of what it was made of."""
+    def _kept(self, row: str, held: HeldOut, made_of: Sequence[str]) -> tuple[Path, str]:
+        """Return the file of a cell, and the key of its inputs."""
         path = self.arguments.records / f"{slug(held.name)}--{slug(row)}.json"
-        return path, key_of([row, held.digest, *self.by, *told])
+        return path, key_of([row, held.digest, *self.by, *made_of])
 
     def ahead(self, model: Model) -> Ahead:
-        """Return what is still to be measured of a model; a few answers tell how long it may take."""
+        """Return what remains to be measured for a model, with the time estimated from a few answers."""
         cells = [(held, condition) for held in self.sets for condition in model.conditions]
         lacking = [
             (held, condition)
@@ -127,7 +140,6 @@ class Matrix:
     def _told(
         self, row: str, setting: str, held: HeldOut, answers: Sequence[str], under: Sequence[int | None]
     ) -> dict[str, Any]:
-        """Return a record of answers."""
         labels = labels_of(held.contexts, answers, self.arguments.labeler)
         found: dict[str, Any] = {"row": row, "set": held.name, "digest": held.digest, "setting": setting}
         if held.name != INVENTED:
@@ -141,7 +153,7 @@ class Matrix:
 
 
 def measure_all(arguments: argparse.Namespace) -> None:
-    """Measure all cells that the records lack."""
+    """Measure all cells that are missing in the records."""
     check_labeler(load_labeler(arguments.labeler))
     cache = arguments.records / "cache"
     sets = [
@@ -174,7 +186,7 @@ def measure_all(arguments: argparse.Namespace) -> None:
     def load(name: str, folder: str) -> Model:
         return Model.load(name, folder, arguments.trust, arguments.device, arguments.labeler)
 
-    # Models are read one after the other, and twice, since they might not find room together.
+    # Models are loaded one after another, and twice, since two might not fit in memory.
     say(told_ahead([matrix.ahead(load(name, folder)) for name, folder in given]))
     for held in sets:
         matrix.references(held)
@@ -189,27 +201,27 @@ def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", nargs="+", default=[], metavar="NAME=FOLDER", help="folders or Hub ids")
     parser.add_argument("--sets", nargs="+", default=["empathetic_dialogues"], help="sources, as recipes name them")
-    parser.add_argument("--dialogues", help="folder or Hub id of the data set whose configs are sets")
+    parser.add_argument("--dialogues", help="folder or Hub id of the dataset whose configs are test sets")
     parser.add_argument("--data-dir", type=Path, default=os.environ.get("EDOS_DATA_DIR"))
     parser.add_argument("--labeler", default="general", help="labels the answers, and turns without a label")
     parser.add_argument(
-        "--relabel", action="store_true", help="label all turns so, as recipes with `relabel`, also those with a label"
+        "--relabel", action="store_true", help="label all turns with it, also labelled ones, as `relabel` in recipes"
     )
     parser.add_argument(
-        "--vectors", type=Path, help="word vectors (GloVe, fastText) for the four measures that need any"
+        "--vectors", type=Path, help="word vectors (GloVe, fastText) for the four metrics that need them"
     )
-    parser.add_argument("--test-dialogues", type=int, default=2000, help="for the perplexity; 0 for all")
-    parser.add_argument("--limit", type=int, default=500, help="contexts to answer in each set")
+    parser.add_argument("--test-dialogues", type=int, default=2000, help="dialogues for the perplexity; 0 for all")
+    parser.add_argument("--limit", type=int, default=500, help="number of contexts to answer in each set")
     parser.add_argument("--beams", type=int, default=32)
-    parser.add_argument("--max-tokens", type=int, default=100, help="of an answer")
-    parser.add_argument("--seed", type=int, default=0, help="of the drawing of dialogues and contexts")
+    parser.add_argument("--max-tokens", type=int, default=100, help="maximum length of an answer")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sample of dialogues and contexts")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--trust", action="store_true", help="run code that came with a model")
-    parser.add_argument("--records", type=Path, required=True, help="folder of the cells, with all texts")
+    parser.add_argument("--trust", action="store_true", help="run the code in a model's folder or repository")
+    parser.add_argument("--records", type=Path, required=True, help="folder of the cells with all texts")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(""), metavar="DIR")
-    parser.add_argument("--examples", type=int, default=0, help="contexts of each test set in the report")
-    parser.add_argument("--render", action="store_true", help="measure nothing: make the report of the records")
+    parser.add_argument("--examples", type=int, default=0, help="number of contexts of each test set in the report")
+    parser.add_argument("--render", action="store_true", help="only make the report from the records")
     arguments = parser.parse_args(given)
     names = [each.partition("=")[0] for each in arguments.models]
     if strange := [each for each in arguments.models if "=" not in each]:
@@ -217,7 +229,7 @@ def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     if twice := [name for name in names if [slug(each) for each in names].count(slug(name)) > 1]:
         parser.error(f"--models: two are called {twice[0]!r}: give each a name of its own")
     if not arguments.render and not names:
-        parser.error("--models names none: give NAME=FOLDER, or --render to make the report of --records anew")
+        parser.error("--models names none: give NAME=FOLDER, or --render to make the report from --records again")
     for name in ("limit", "beams", "max_tokens", "threads"):
         if getattr(arguments, name) < 1:
             parser.error(f"--{name.replace('_', '-')} must be at least 1, got {getattr(arguments, name)}")

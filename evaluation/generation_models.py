@@ -1,32 +1,42 @@
-"""The models of `generation.py`: what each learned from, what it loses by a test set, and what it answers."""
+"""The models of `generation.py`: their training data, their perplexity on a test set, and their answers."""
 
 import json
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 from accelerate import Accelerator
 
 from edos_dataset.arrays import Doubles, Ints
-from edos_dataset.generation.backbones import PromptWriter
-from edos_dataset.generation.packed import PREDICTOR
+from edos_dataset.encoders.encoder import Encoder
 from edos_dataset.generation.responder import Responder
+from edos_dataset.generation.shipped import PREDICTOR
+from edos_dataset.generation.writers import PromptWriter
+from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labeling.models.saved_model import model_digest
-from edos_dataset.labels import LABEL_IDS
+from edos_dataset.labels import LABEL_IDS, LABELS
+from edos_dataset.metrics.classification import confusion, per_label
 from edos_dataset.metrics.resampling import interval, resampled
+from edos_dataset.metrics.responses.dialog_eval import measure
+from edos_dataset.metrics.responses.diversity import generic
+from edos_dataset.metrics.responses.libraries import Measured, bertscore, chrf, packaged_model, sacrebleu
+from edos_dataset.metrics.responses.similarity import label_accuracy, ses
+from edos_dataset.metrics.responses.words import Words, read_vectors
+from edos_dataset.text import tokenize
 from evaluation.generation_sets import Context, HeldOut
 from training.caches import key_of
-from training.generator.measure import costs_of, figures_of, unigram
-from training.generator.prompts import CausalTask, Seq2SeqTask
+from training.generator.fit import costs_of, figures_of, unigram
 from training.generator.recipe import GeneratorRecipe
-from training.generator.tasks import AnswerTask, Task
+from training.generator.tasks import AnswerTask, CausalTask, Seq2SeqTask, Task
 
 Condition = Literal["truth", "predicted", "none"]
-"""Whose label an answer is written under: that of the true answer, that of the model's predictor, or none."""
+"""The label with which an answer is generated: that of the true answer, the predicted one, or none."""
 
 _READING = ("max_tokens", "history_turns", "long_pairs")
 _AT_ONCE = 64
@@ -37,10 +47,10 @@ class Model:
     """A model of the matrix.
 
     Attributes:
-        name: in the report.
+        name: name in the report.
         responder: the model, its tokenizer, and its predictor, if it has one.
-        record: its `record.json`; empty of a model of others.
-        digest: of its files.
+        record: its `record.json`; empty for third-party models.
+        digest: digest of its files.
     """
 
     name: str
@@ -52,45 +62,45 @@ class Model:
     def load(
         cls, name: str, folder: str, trust: bool = False, device: str = "cpu", labeler: str = "general"
     ) -> "Model":
-        """Read a model from its folder, or from the Hub.
+        """Load a model from a folder or from the Hub.
 
         Raises:
-            ValueError: there is none, or it is damaged.
+            ValueError: it does not exist or is damaged.
         """
         responder = Responder.load(folder, trust, device, labeler)
         path = Path(folder)
         if not path.is_dir():
             return cls(name, responder, {}, key_of([folder]))
         record = path / "record.json"
-        told = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
+        content = json.loads(record.read_text(encoding="utf-8")) if record.is_file() else {}
         digests = [model_digest(each) for each in (path, path / PREDICTOR) if each.is_dir()]
-        return cls(name, responder, told, key_of([json.dumps(told.get("recipe", {})), *digests]))
+        return cls(name, responder, content, key_of([json.dumps(content.get("recipe", {})), *digests]))
 
     @cached_property
     def recipe(self) -> GeneratorRecipe:
-        """How it reads histories: as in its training, or, where that is not told, as many tokens as it can."""
+        """How it reads histories: as in its training or, if that is not recorded, as many tokens as it can."""
         settings = {"max_tokens": self.responder.writer.max_tokens, **self.record.get("recipe", {})}
         return replace(GeneratorRecipe(), **{key: settings[key] for key in _READING if key in settings})
 
     @property
     def learned(self) -> list[str]:
-        """The sources that it was trained on last."""
+        """The sources of its last training."""
         return list(self.record.get("recipe", {}).get("data", []))
 
     @property
     def learned_before(self) -> list[str]:
-        """The sources that the model it started from was trained on."""
+        """The sources on which its starting model was trained."""
         return [row["source"] for row in self.record.get("data", []) if row["source"] not in self.learned]
 
     @property
     def path(self) -> str:
-        """What it learned from, as the papers write it: "os → edos"."""
+        """Its training data in the papers' notation: "os → edos"."""
         parts = [" + ".join(each) for each in (self.learned_before, self.learned) if each]
         return " → ".join(parts) or "not told"
 
     @property
     def conditions(self) -> list[Condition]:
-        """Under whose labels it answers."""
+        """The label conditions under which it answers."""
         if not self.responder.writer.takes_labels:
             return ["none"]
         return ["truth", "predicted"] if self.responder.predictor is not None else ["truth"]
@@ -100,38 +110,38 @@ class Model:
         return f"{self.name}, predicted label" if condition == "predicted" else self.name
 
     def pace(self, contexts: Sequence[Context], condition: Condition, beams: int, max_tokens: int) -> float:
-        """Return the seconds of an answer: one batch of contexts from all over the set is answered."""
+        """Return the seconds per answer, measured on one batch of contexts spread over the set."""
         few = contexts[:: max(1, len(contexts) // self.responder.batch)][: self.responder.batch]
-        self.answer(few[:1], condition, beams=beams, max_tokens=max_tokens)  # what is loaded once
+        self.answer(few[:1], condition, beams=beams, max_tokens=max_tokens)  # loads what is loaded once
         began = time.monotonic()
         self.answer(few, condition, beams=beams, max_tokens=max_tokens)
         return (time.monotonic() - began) / len(few)
 
     def setting(self, held: HeldOut) -> str:
-        """Return how the model stands to a test set: "held-out", "fine-tuned" (held-out, after a pre-training on
-        something else), "pre-trained" (it was trained on the set's source, and then on another) or "zero-shot".
+        """Return the model's relation to a test set: "held-out", "fine-tuned" (held-out, after pre-training on other
+        data), "pre-trained" (trained on the set's source, then on another) or "zero-shot".
 
         Raises:
-            ValueError: the model's training shared the source out in another way, so it may know the test set.
+            ValueError: the model's training split the source differently, so it may have seen the test set.
         """
         for fact in self.record.get("data", []):
-            told = (fact.get("division"), fact.get("dialogues"))
-            if fact["source"] == held.name and told != (held.division, held.dialogues):
+            division = (fact.get("division"), fact.get("dialogues"))
+            if fact["source"] == held.name and division != (held.division, held.dialogues):
                 raise ValueError(
-                    f"{self.name} was trained on {held.name} of {told[1]} dialogues, shared out {told[0]}; these are "
-                    f"{held.dialogues}, {held.division}: it may have learned from the test set. Give the same data"
+                    f"{self.name} was trained on {held.name} of {division[1]} dialogues, split {division[0]}; these "
+                    f"are {held.dialogues}, {held.division}: it may have learned from the test set. Give the same data"
                 )
         if held.name in self.learned:
             return "fine-tuned" if self.learned_before else "held-out"
         return "pre-trained" if held.name in self.learned_before else "zero-shot"
 
     def perplexity(self, held: HeldOut) -> dict[str, Any]:
-        """Return perplexity of a token and of a word with 95 % intervals (bootstrap over documents), the share of
-        tokens that are the most probable, pairs, targets, words, and what was left out; and what the answers cost a
-        model that knows only how often each token comes in the answers of the set's own training part (`unigram`; None
-        of models of others).
+        """Return the perplexity per token and per word with 95 % intervals (bootstrap over documents), the fraction of
+        tokens that are the most probable, the numbers of pairs, targets and words, and what was left out; and the
+        perplexity of a unigram model of the answers in the set's training split (`unigram`; None for third-party
+        models).
 
-        The labels are those of the true answers; a model of ours is told them, a plain one is not.
+        The labels are those of the true answers; our empathetic models get them, plain ones do not.
         """
         writer, recipe = self.responder.writer, self.recipe
         task = _task(writer)
@@ -139,7 +149,7 @@ class Model:
         rows = np.arange(len(pairs))
         accelerator = Accelerator(cpu=writer.model.device.type == "cpu", mixed_precision="no")
         nats, right = costs_of(writer.model, task, pairs, rows, recipe, accelerator)
-        # Pairs do not tell their dialogue, so they are counted, dialogue by dialogue.
+        # Pairs do not name their dialogue, so they are counted for each dialogue.
         counts = [len(task.pairs(held.test.slice(row, 1), recipe)) for row in range(len(held.test))]
         documents = np.repeat(np.array(held.test["document_id"].to_pylist()), counts)
         targets, words = task.targets(pairs), pairs.words[pairs.answer]
@@ -169,7 +179,7 @@ class Model:
         max_tokens: int = 100,
         say: Callable[[str], None] | None = None,
     ) -> tuple[list[str], list[int | None]]:
-        """Return the best answer to every context by beam search, and the label that it was written under."""
+        """Return the best answer to every context by beam search, and the label with which it was generated."""
         texts: list[str] = []
         under: list[int | None] = []
         for first in range(0, len(contexts), _AT_ONCE):
@@ -190,7 +200,6 @@ class Model:
 
 
 def _task(writer: Any) -> Task:  # noqa: ANN401 - a writer of any kind
-    """Return what the model behind a writer learned."""
     if not isinstance(writer, PromptWriter):
         return AnswerTask(writer.tokenizer, writer.takes_labels)
     config = writer.model.config
@@ -204,3 +213,148 @@ def _task(writer: Any) -> Task:  # noqa: ANN401 - a writer of any kind
 def _figure(value: float, nats: Doubles, number: Doubles | Ints) -> dict[str, Any]:
     ends = interval(np.exp(np.minimum(nats / number, 700)))
     return {"value": round(value, 4), "interval": ends}
+
+
+DISTINCT = ("distinct-1", "distinct-2")
+Indices = npt.NDArray[np.int64]
+
+_GROUPS = 50  # number of jackknife groups
+_Z = 1.959964
+
+
+def spaced(text: str) -> str:
+    """Return a text in the form for word metrics: lower-cased tokens separated by spaces."""
+    return " ".join(tokenize(text.lower()))
+
+
+def words_of(held: HeldOut, vectors: Path | None = None) -> Words:
+    """Return word statistics: the frequencies in the histories of the training split, and the word vectors."""
+    train = [spaced(turn) for texts in held.train["texts"].to_pylist() for turn in texts[:-1]]
+    if vectors is None:
+        return Words.of(train=train)
+    known = {word for text in train for word in text.split()}
+    return Words.of(read_vectors(vectors, known), train=train)
+
+
+def labels_of(contexts: Sequence[Context], answers: Sequence[str], labeler: str) -> list[int]:
+    """Return the label of each answer, predicted with its history."""
+    dialogues = [[*context.turns, answer] for context, answer in zip(contexts, answers, strict=True)]
+    found = load_labeler(labeler).predict_proba(dialogues).argmax(1)
+    ends = np.cumsum([len(dialogue) for dialogue in dialogues]) - 1
+    labels: list[int] = found[ends].tolist()
+    return labels
+
+
+def judge(
+    contexts: Sequence[Context],
+    answers: Sequence[str],
+    labels: Sequence[int],
+    words: Words,
+    encoder: Encoder,
+    under: Sequence[int | None],
+) -> dict[str, Any]:
+    """Return the metrics of answers, each with `value`, `interval` and `n`, the number of answers for which it is
+    defined.
+
+    Args:
+        contexts: the contexts.
+        answers: one for each context.
+        labels: labels of the answers, from `labels_of`.
+        words: from `words_of`.
+        encoder: sentence encoder for SES.
+        under: the label with which each answer was generated; if None, `label_reached` compares with the label of the
+            true answer.
+
+    Returns:
+        The 17 metrics of dialog-eval that can be computed with `words`, by name, except that distinct-n counts all
+        words (there, words unknown in training are one word); `ses`; `label_reached`, the fraction of answers with the
+        intended label; `label_of_truth`, the fraction with the label of the true answer; `generic`, the fraction of
+        answers given to many contexts; `different`, the fraction given once. Then the metrics of `by_libraries`, with
+        `made_by`.
+    """
+    truths, groups = [context.truth for context in contexts], np.array([context.document for context in contexts])
+    texts = [spaced(answer) for answer in answers]
+    histories = [spaced(" ".join(context.turns)) for context in contexts]
+    true = [context.label for context in contexts]
+    wanted = [label if own is None else own for own, label in zip(under, true, strict=True)]
+    values = measure(texts, [spaced(truth) for truth in truths], histories, words)
+    values["ses"] = ses(answers, truths, encoder.encode)
+    values["label_reached"] = label_accuracy(labels, wanted)
+    values["label_of_truth"] = label_accuracy(labels, true)
+    values["generic"] = generic(answers, histories)
+    values["different"] = np.array([float(texts.count(text) == 1) for text in texts])
+    found = {name: mean_of(own, groups) for name, own in values.items() if name not in DISTINCT}
+    found |= {name: _distinct(texts, name) for name in DISTINCT}
+    return found | by_libraries(answers, truths, groups)
+
+
+def by_libraries(answers: Sequence[str], truths: Sequence[str], groups: npt.NDArray[Any]) -> dict[str, Any]:
+    """Return the `sacreBLEU` and `chrF` of the set, 0 to 100, and `BERTScore`, the mean F1 with the packaged encoder,
+    of the unmodified answers. A metric is left out if its library is missing; `made_by` is the library's signature.
+    """
+    found: dict[str, Any] = {}
+    with suppress(ModuleNotFoundError):
+        found["sacreBLEU"] = _by_library(sacrebleu, answers, truths)
+        found["chrF"] = _by_library(chrf, answers, truths)
+    if folder := packaged_model():
+        with suppress(ModuleNotFoundError):
+            each = bertscore(answers, truths, folder)
+            found["BERTScore"] = {**mean_of(each.values, groups), "made_by": each.made_by}
+    return found
+
+
+def _by_library(
+    library: Callable[[Sequence[str], Sequence[str]], Measured], answers: Sequence[str], truths: Sequence[str]
+) -> dict[str, Any]:
+    def value(rows: Indices) -> float:
+        return float(library([answers[row] for row in rows], [truths[row] for row in rows]).values[0])
+
+    return {**_of_the_set(len(answers), value, 100), "made_by": library(answers, truths).made_by}
+
+
+def mean_of(values: Doubles, groups: npt.NDArray[Any]) -> dict[str, Any]:
+    """Return the mean of values without NaN, with its interval from a bootstrap over groups."""
+    there = ~np.isnan(values)
+    if not there.any():
+        return {"value": None, "interval": [None, None], "n": 0}
+    sums = resampled(np.stack([values[there], np.ones(int(there.sum()))], 1), groups[there])
+    return {
+        "value": round(float(values[there].mean()), 4),
+        "interval": interval(sums[:, 0] / sums[:, 1]),
+        "n": int(there.sum()),
+    }
+
+
+def _distinct(texts: Sequence[str], name: str) -> dict[str, Any]:
+    """Return distinct-n of a set. No bootstrap, since drawing answers twice would lower it."""
+    return _of_the_set(len(texts), lambda rows: float(measure([texts[row] for row in rows])[name][0]), 1)
+
+
+def _of_the_set(number: int, value: Callable[[Indices], float], most: float) -> dict[str, Any]:
+    """Return a metric of a whole set, with a normal interval from the jackknife.
+
+    Args:
+        number: number of answers.
+        value: the metric of the answers with the given rows; NaN if undefined.
+        most: the maximum of the metric, which limits the interval; the minimum is 0.
+    """
+    rows = np.arange(number)
+    groups = rows % min(_GROUPS, number)
+    whole, count = value(rows), int(groups.max(initial=0)) + 1
+    if np.isnan(whole) or count < 2:
+        return {"value": None if np.isnan(whole) else round(whole, 4), "interval": [None, None], "n": 1}
+    left = np.array([value(rows[groups != group]) for group in range(count)])
+    error = float(np.sqrt((count - 1) / count * np.sum((left - left.mean()) ** 2)))
+    ends = [round(max(0.0, whole - _Z * error), 4), round(min(most, whole + _Z * error), 4)]
+    return {"value": round(whole, 4), "interval": ends, "n": 1}
+
+
+def predictor_scores(predicted: Sequence[int], true: Sequence[int]) -> dict[str, float]:
+    """Return accuracy, and precision, recall and F1 weighted by the true labels' frequencies, as in Xie &
+    Pu's Table 5.
+    """
+    counts = confusion(np.array(true, np.int64), np.array(predicted, np.int64), len(LABELS))
+    table = per_label(counts)
+    shares = table["support"] / table["support"].sum()
+    scores = {name: round(float(np.nansum(table[name] * shares)), 4) for name in ("precision", "recall", "f1")}
+    return scores | {"accuracy": round(float(counts.trace() / counts.sum()), 4)}

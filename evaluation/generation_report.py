@@ -1,35 +1,95 @@
-"""The report of `generation.py` as Markdown, and its figures as JSON, of the records alone."""
+"""The report of `generation.py` as Markdown, and its figures as JSON, made from the records alone."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from edos_dataset.labels import LABELS
 from edos_dataset.metrics.responses.dialog_eval import OLD_BLEU
 from edos_dataset.publishing.cards.markdown import code, interval, percent, plain, table
 from edos_dataset.runs.shards import replacing, write_text
-from evaluation.generation_labels import (
-    PREDICTED,
-    REACHED,
-    chance_predictions,
-    labels_reached,
-    render_predictors,
-    render_reached,
-)
-from evaluation.generation_pictures import draw
-from evaluation.generation_records import REFERENCES, as_json, read_records
-from evaluation.generation_sets import INVENTED
+from evaluation.charts import COLOURS, GREY, as_png, new_figure, plain_axes
+from evaluation.generation_sets import INVENTED, REFERENCES, as_json, read_records
 from evaluation.generation_tables import (
     BY_SETTING,
     NOTHING,
+    PREDICTED,
+    REACHED,
     SHORT,
     SIDE_BY_SIDE,
+    chance_predictions,
+    labels_reached,
     measures_of,
     render_by_setting,
+    render_predictors,
+    render_reached,
     render_side_by_side,
     render_trained_tested,
     with_interval,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_SETTINGS = {
+    "held-out": (COLOURS[0], "o", "trained on the same source"),
+    "fine-tuned": (COLOURS[2], "D", "fine-tuned on the same source"),
+    "pre-trained": (COLOURS[4], "s", "trained on it before another one"),
+    "zero-shot": (COLOURS[1], "^", "zero-shot"),
+}
+"""Relation of a model to a set → colour, mark, meaning."""
+
+
+def draw(sets: Sequence[str], cells: Sequence[Mapping[str, Any]]) -> bytes:
+    """Draw a panel for each test set: one model per row, its perplexity with interval on a logarithmic scale, and the
+    perplexity of the unigram model as a line.
+
+    Args:
+        sets: names of the test sets.
+        cells: the cells; those without a perplexity are skipped.
+
+    Returns:
+        A PNG.
+    """
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+
+    there = [cell for cell in cells if cell.get("perplexity")]
+    rows = list(dict.fromkeys(cell["row"] for cell in there))
+    figure = new_figure(2.2 + 3.2 * max(1, len(sets)), 1.7 + 0.32 * max(2, len(rows)))
+    panels = figure.subplots(1, max(1, len(sets)), squeeze=False, sharey=True)[0]
+    used: dict[str, Any] = {}
+    for axes, name in zip(panels, sets, strict=False):
+        used |= _draw_cells(axes, [cell for cell in there if cell["set"] == name], rows)
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.tick_params(axis="x", labelsize=8)
+        axes.set_title(name, fontsize=10)
+        axes.set_xlabel("perplexity of a word")
+        plain_axes(axes)
+    if rows:
+        panels[0].set_yticks(range(len(rows)), rows)
+        panels[0].set_ylim(len(rows) - 0.5, -0.5)
+    if used:
+        figure.legend(used.values(), used.keys(), loc="outside lower center", ncols=min(5, len(used)), frameon=False)
+    return as_png(figure)
+
+
+def _draw_cells(axes: "Axes", cells: Sequence[Mapping[str, Any]], rows: Sequence[str]) -> dict[str, Any]:
+    """Draw the cells of a test set, and return the entries of the legend."""
+    used = {}
+    for cell in cells:
+        colour, mark, meaning = _SETTINGS[cell["setting"]]
+        word, place = cell["perplexity"]["word"], rows.index(cell["row"])
+        if None not in word["interval"]:
+            axes.plot(word["interval"], [place, place], color=colour, linewidth=2)
+        used[meaning] = axes.plot([word["value"]], [place], mark, color=colour, markersize=7)[0]
+    alone = [cell["perplexity"]["unigram"] for cell in cells]
+    if known := [each["word"] for each in alone if each]:
+        used["single tokens"] = axes.axvline(min(known), color=GREY, linestyle="--", linewidth=1)
+    return used
+
 
 Figures = Mapping[str, Any]
 
@@ -62,12 +122,12 @@ word)."""
 
 
 def write_report(records: Path, out: Path, examples: int = 0) -> None:
-    """Write `generation.json`, `report.md` and the picture into a folder, of the records alone.
+    """Write `generation.json`, `report.md` and the chart into a folder, from the records alone.
 
     Args:
         records: folder of the cells.
-        out: folder, made if missing.
-        examples: contexts of each test set that the report shows with all answers; ours are always shown.
+        out: folder, created if needed.
+        examples: number of contexts of each test set that the report shows with all answers; ours are always shown.
 
     Raises:
         ValueError: there are no records.
@@ -78,9 +138,9 @@ def write_report(records: Path, out: Path, examples: int = 0) -> None:
         name: {key: value for key, value in held.items() if key != "contexts"} | {"contexts": len(held["contexts"])}
         for name, held in content["sets"].items()
     }
-    told = {**content, "sets": sets, "cells": figures, "labels_reached": labels_reached(_contexts(content), cells)}
-    told["chance_predictions"] = _chances(content)
-    write_text(out / "generation.json", as_json(told))
+    text = {**content, "sets": sets, "cells": figures, "labels_reached": labels_reached(_contexts(content), cells)}
+    text["chance_predictions"] = _chances(content)
+    write_text(out / "generation.json", as_json(text))
     with replacing(out / PICTURE) as temporary:
         temporary.write_bytes(draw(_tested(content), cells))
     write_text(out / "report.md", render(content, cells, examples))
@@ -125,7 +185,7 @@ def render(content: Figures, cells: Sequence[Figures], examples: int) -> str:
 
 def _models(content: Figures, cells: Sequence[Figures]) -> str:
     rows = {cell["model"]: cell for cell in cells if "model" in cell}
-    told = table(
+    text = table(
         ["model", "kind", "trained on", "parameters"],
         [
             [
@@ -144,22 +204,22 @@ def _models(content: Figures, cells: Sequence[Figures]) -> str:
         else "No word vectors: the four measures that need them are left out."
     )
     return (
-        f"{told}\n\nLabels of answers by {code(content['labeler'])}; {content['beams']} beams; dialogues and contexts "
+        f"{text}\n\nLabels of answers by {code(content['labeler'])}; {content['beams']} beams; dialogues and contexts "
         f"drawn by seed {content['seed']}. {by}"
     )
 
 
 def _set(name: str, held: Figures, cells: Sequence[Figures]) -> str:
-    told = (
+    text = (
         f"{held['test_dialogues']:,} test dialogues ({held['division']}; labels: {plain(held['labels'])}), of which "
         f"{len(held['contexts']):,} contexts in {held['documents']:,} documents are answered; "
         f"{held['train_dialogues']:,} dialogues in the training part."
     )
     if held["documents"] < _FEW:
-        told += " So few documents say little of others: the intervals are too narrow."
+        text += " So few documents say little of others: the intervals are too narrow."
     for other, count in held["in_training_of"].items():
-        told += (
-            f" {count:,} of the contexts are of documents that lie in the training part of {plain(other)}: of models "
+        text += (
+            f" {count:,} of the contexts are of documents in the training part of {plain(other)}: of models "
             "of that, the zero-shot figures here are not of unknown documents."
         )
     head = ["model", "", "PPL", "PPL a word", "D1", "D2", "SES", "label reached", "generic", "different", "words"]
@@ -173,21 +233,21 @@ def _set(name: str, held: Figures, cells: Sequence[Figures]) -> str:
         [[each, *(with_interval(cell["figures"].get(each), 3) for cell in cells)] for each in measures],
     )
     details = f"<details><summary>The measures of dialog-eval, and those of libraries</summary>\n\n{full}\n\n</details>"
-    return "\n\n".join([f"## {plain(name)}", told, table(head, rows), details])
+    return "\n\n".join([f"## {plain(name)}", text, table(head, rows), details])
 
 
 def _long(cell: Figures) -> list[str]:
     perplexity, figures = cell.get("perplexity"), cell["figures"]
-    told = [with_interval(perplexity[each], 1) if perplexity else NOTHING for each in ("token", "word")]
-    told += [with_interval(figures[name], 3) for name in SHORT]
+    text = [with_interval(perplexity[each], 1) if perplexity else NOTHING for each in ("token", "word")]
+    text += [with_interval(figures[name], 3) for name in SHORT]
     for name in ("label_reached", "generic", "different"):
         ends = figures[name]["interval"]
-        told.append(percent(figures[name]["value"]) + ("" if None in ends else f" {interval(ends)}"))
-    return [*told, with_interval(figures["length"], 1)]
+        text.append(percent(figures[name]["value"]) + ("" if None in ends else f" {interval(ends)}"))
+    return [*text, with_interval(figures["length"], 1)]
 
 
 def _examples(name: str, contexts: Sequence[Figures], cells: Sequence[Figures]) -> str:
-    """Return contexts with the truth and the answers of all models: label wanted → label that the answer has."""
+    """Return contexts with the true answer and the answers of all models: intended label → label of the answer."""
     own = [cell for cell in cells if cell["set"] == name and cell["row"] not in REFERENCES]
     truth = next((cell for cell in cells if cell["set"] == name and cell["row"] == "GT"), None)
     parts = [f"## Answers: {'contexts that we wrote' if name == INVENTED else plain(name)}"]

@@ -1,8 +1,12 @@
-"""The test sets of `generation.py`: dialogues held out from training, the contexts to answer among them, and contexts
-that we wrote, whose texts a report may show.
+"""The test sets of `generation.py`: held-out dialogues with the contexts to answer, and contexts that we wrote, whose
+texts a report may show.
 """
 
-from collections.abc import Sequence
+import json
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -14,14 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.labels import parse_label
-from edos_dataset.runs.foreign import read_yaml
+from edos_dataset.runs.shards import write_text
+from edos_dataset.runs.untrusted import read_yaml
 from training.caches import key_of
-from training.generator.corpus import with_labels, with_splits
+from training.generator.corpus import CONVERSATIONS, read_source, with_labels, with_splits
 from training.generator.recipe import GeneratorRecipe
-from training.generator.sources import CONVERSATIONS, read_source
 
 INVENTED = "invented"
-"""Name of the contexts that we wrote."""
+"""Name of the set of contexts that we wrote."""
 
 CONTEXTS = Path(__file__).with_name("generation_contexts.yaml")
 
@@ -31,11 +35,11 @@ class Context:
     """A history and its true answer.
 
     Attributes:
-        document: what it belongs to, such as a film; answers of one document are not independent.
-        turns: of the history, oldest first.
-        labels: of these turns, ids.
+        document: what it belongs to, such as a film; answers in one document are not independent.
+        turns: turns of the history, oldest first.
+        labels: label ids of these turns.
         truth: the true answer.
-        label: of the true answer, an id.
+        label: label id of the true answer.
     """
 
     document: str
@@ -50,13 +54,13 @@ class HeldOut:
     """A test set.
 
     Attributes:
-        name: of its source, or INVENTED.
-        division: how the source was shared out; "" of INVENTED.
-        dialogues: of the whole source.
-        labels: who labelled the turns.
-        train: the training part (CONVERSATIONS, labels as given); empty of INVENTED.
-        test: dialogues drawn from the test part, labelled; all answers in them count for the perplexity.
-        contexts: what is answered, one context of a dialogue.
+        name: name of its source, or INVENTED.
+        division: how the source was split; "" for INVENTED.
+        dialogues: number of dialogues in the source.
+        labels: origin of the labels.
+        train: the training split (CONVERSATIONS, labels as given); empty for INVENTED.
+        test: dialogues sampled from the test split, labelled; all answers in them count for the perplexity.
+        contexts: the contexts to answer, one per dialogue.
     """
 
     name: str
@@ -69,7 +73,7 @@ class HeldOut:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of all that is measured on, and of what is learned of the training part."""
+        """A digest of the test data, and of what is used from the training split."""
         parts = [self.name, self.division, str(len(self.train)), *map(repr, self.contexts)]
         for table in (self.test, self.train.slice(0, 1000)):
             parts += [repr(batch.to_pydict()) for batch in table.to_batches(1000)]
@@ -89,22 +93,22 @@ def read_set(
     split_seed: int = 0,
     relabel: bool = False,
 ) -> HeldOut:
-    """Read a source as training reads it, and draw from its test part.
+    """Read a source as in training, and sample from its test split.
 
     Args:
-        name: as of `read_source`.
+        name: as for `read_source`.
         data_dir: folder of the raw releases.
-        dialogues: folder or Hub id of the data set whose config `name` is.
-        labeler: labels the turns that have no label.
-        cache: folder that keeps its labels.
-        most: test dialogues that are drawn; 0 for all.
-        limit: contexts of them that are answered, one of a dialogue; 0 for as many as dialogues.
-        seed: of the drawing.
-        split_seed: of the division where the data give none, as in the models' recipes.
-        relabel: label the turns that have a label, too, as recipes with `relabel` do.
+        dialogues: folder or Hub id of the dataset of which `name` is a config.
+        labeler: labels the turns without labels.
+        cache: folder in which its labels are cached.
+        most: number of test dialogues to sample; 0 for all.
+        limit: number of contexts to answer, one per dialogue; 0 for all dialogues.
+        seed: seed of the sample.
+        split_seed: seed of the split if the data state none, as in the models' recipes.
+        relabel: also label turns that have a label, as recipes with `relabel` do.
 
     Raises:
-        ValueError: the source is not there, or leaves no test or training part.
+        ValueError: the source does not exist, or its test or training split is empty.
     """
     table, division = with_splits(read_source(name, data_dir, dialogues), split_seed)
     train, test = (table.filter(pc.equal(table["split"], split)) for split in ("train", "test"))
@@ -119,7 +123,7 @@ def read_set(
 
 
 def _context(row: dict[str, Any], seed: int) -> Context:
-    """Return one context of a dialogue; which turn is the answer, the seed and the dialogue's id decide."""
+    """Return one context of a dialogue; the seed and the dialogue's id determine which turn is the answer."""
     turn = 1 + int(_drawn(f"answer of {row['dialogue_id']}", seed) * (len(row["texts"]) - 1))
     return Context(
         row["document_id"], row["texts"][:turn], row["labels"][:turn], row["texts"][turn], row["labels"][turn]
@@ -127,15 +131,16 @@ def _context(row: dict[str, Any], seed: int) -> Context:
 
 
 def _drawn(name: str, seed: int) -> float:
-    """Return a number from 0 to below 1 that a name and a seed decide."""
+    """Return a number in [0, 1) that is determined by a name and a seed."""
     return int.from_bytes(sha256(f"matrix {seed}\n{name}".encode()).digest()[:6], "big") / 2**48
 
 
 def read_invented(path: Path = CONTEXTS) -> HeldOut:
-    """Read the contexts that we wrote: a list of dialogues, each turn "label: text", the last one the true answer.
+    """Read the contexts that we wrote: a list of dialogues, each turn "label: text", the last one being the true
+    answer.
 
     Raises:
-        ValueError: a turn has no label of ours, or a dialogue no answer.
+        ValueError: a turn has none of our labels, or a dialogue has no answer.
     """
     contexts = []
     for number, lines in enumerate(read_yaml(path), 1):
@@ -150,8 +155,8 @@ def read_invented(path: Path = CONTEXTS) -> HeldOut:
 
 
 def shared_documents(sets: Sequence[HeldOut]) -> dict[str, dict[str, int]]:
-    """Return, for each set, how many of its contexts are of documents that lie in the training part of another one:
-    there zero-shot is no word for it. Sets without any are left out.
+    """Return for each set how many of its contexts belong to documents in the training split of another set, so that
+    "zero-shot" does not apply. Sets without any are left out.
     """
     found: dict[str, dict[str, int]] = {}
     for held in sets:
@@ -164,7 +169,7 @@ def shared_documents(sets: Sequence[HeldOut]) -> dict[str, dict[str, int]]:
 
 
 def describe(sets: Sequence[HeldOut]) -> dict[str, dict[str, Any]]:
-    """Return what the report tells of the sets, by their names, with the contexts."""
+    """Return the descriptions of the sets for the report, by name, with the contexts."""
     known = shared_documents([held for held in sets if held.name != INVENTED])
     return {
         held.name: {
@@ -179,3 +184,104 @@ def describe(sets: Sequence[HeldOut]) -> dict[str, dict[str, Any]]:
         }
         for held in sets
     }
+
+
+MATRIX = "matrix.json"
+REFERENCES = ("RT", "GT")
+"""Rows that are not models: random answers of the training split, and the true ones."""
+
+
+def slug(text: str) -> str:
+    """Return a name in a form that file names can have."""
+    return re.sub(r"[^\w.-]+", "-", text)
+
+
+def read_cell(path: Path, key: str) -> dict[str, Any] | None:
+    """Return the cell stored in a file under a key; None if there is none, or the file is damaged."""
+    with suppress(OSError, ValueError, AttributeError):
+        cell: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if cell.get("key") == key:
+            return cell
+    return None
+
+
+def kept_cell(path: Path, key: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return the cell stored in a file under a key; if there is none, make and store it with the seconds that it took.
+
+    The file is written atomically; a damaged file, or one with another key, is made again.
+    """
+    if (kept := read_cell(path, key)) is not None:
+        return kept
+    began = time.monotonic()
+    cell = {"key": key, **make()}
+    cell["seconds"] = round(time.monotonic() - began, 1)
+    write_text(path, as_json(cell))
+    return cell
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """What remains to be measured for a model.
+
+    Attributes:
+        cells: number of the model's cells, including recorded ones.
+        lacking: number of cells without a record.
+        answers: number of answers to generate for them.
+        seconds: estimated time, from the first few answers.
+    """
+
+    cells: int
+    lacking: int
+    answers: int
+    seconds: float
+
+
+def told_ahead(parts: Sequence[Ahead]) -> str:
+    """Return a sentence about the number of cells to measure and the estimated time."""
+    cells, lacking, answers = (sum(getattr(part, name) for part in parts) for name in ("cells", "lacking", "answers"))
+    if not lacking:
+        return f"all {cells} cells of the models are kept"
+    minutes = sum(part.seconds for part in parts) / 60
+    return (
+        f"{lacking} of {cells} cells of the models are to be measured, {answers:,} answers: about "
+        f"{max(1, round(minutes)):,} min at the pace of each model's first few; perplexities and measures come on top"
+    )
+
+
+def as_json(content: Mapping[str, Any]) -> str:
+    """Return the JSON text of a record."""
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def read_records(records: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return the content of `matrix.json`, and the cells for the same sets and contexts in the order of their rows:
+    models (those of the last run first), then RT and GT. Cells of other contexts are skipped.
+
+    Raises:
+        ValueError: there are no records, or one is damaged.
+    """
+    path = records / MATRIX
+    if not path.is_file():
+        raise ValueError(f"{path} is not there: name the folder of --records of a run that measured")
+    content = _read(path)
+    digests = {name: held["digest"] for name, held in content["sets"].items()}
+    cells = [_read(each) for each in sorted(records.glob("*--*.json"))]
+    cells = [cell for cell in cells if digests.get(cell["set"]) == cell["digest"]]
+    names = content["models"]
+
+    def place(cell: Mapping[str, Any]) -> tuple[int, int, str, bool]:
+        name = cell.get("model")
+        if name is None:
+            return 2, REFERENCES.index(cell["row"]), "", False
+        known = name in names
+        return int(not known), names.index(name) if known else 0, name, cell["condition"] == "predicted"
+
+    return content, sorted(cells, key=place)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path} is no record of a cell: {error}; remove it, and measure again") from error
+    return found

@@ -1,13 +1,13 @@
-"""Dialogues and utterances that recipe `papers` finds in books, beside what the authors' code finds in them.
+"""Dialogues and utterances that recipe `papers` finds in books, compared with the authors' code.
 
     python evaluation/gutenberg_parity.py $EDOS_DATA_DIR
 
-The code of the Gutenberg Dialogue Dataset was run elsewhere; its counts stand here for those of its books that lie in
-FOLDER/gutenberg. It reads UTF-8 alone, and Project Gutenberg's header and licence are text to it, so every book is
-read in four ways: with and without the header, in its own encoding and as UTF-8 with all else ignored. The way that
-gives its counts is that in which its input was made. Its Hungarian books 905572 and 914125 are HU05572 and HU14125 of
-ELTeC, by their numbers, which FOLDER lacks; the seven novels of ELTeC that are there have hyphens for dashes, in which
-it finds nothing. Writes evaluation/gutenberg_parity.json.
+The code of the Gutenberg Dialogue Dataset was run elsewhere; its counts are stored here for those of its books that are
+in FOLDER/gutenberg. It reads only UTF-8, and treats Project Gutenberg's header and licence as text, so every book is
+read in four ways: with and without the header, in its own encoding and as UTF-8 with invalid bytes ignored. The way
+that reproduces its counts is the one in which its input was made. Its Hungarian books 905572 and 914125 are HU05572 and
+HU14125 of ELTeC, by their numbers, which are not in FOLDER; the seven novels of ELTeC in FOLDER have hyphens for
+dashes, in which it finds nothing. Writes evaluation/gutenberg_parity.json.
 """
 
 import argparse
@@ -22,21 +22,21 @@ from benchmarks.machine import command_line
 from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.books.papers import PER_WORDS, choose_delimiter, extract_as_papers, find_dialogues
 from edos_dataset.segmentation.books.papers_words import count_words
-from edos_dataset.sources.books.reading import read_plain
+from edos_dataset.sources.formats import read_plain
 
 TOLERANCE = 0.02
 
 
 class PeerBook(NamedTuple):
-    """What the peer finds in a book.
+    """What the peer, the authors' code, finds in a book.
 
     Attributes:
-        book: its number in Project Gutenberg; a name where it stands under none.
-        file: below `gutenberg/`.
-        dialogues: found by it; 0 for a book that it leaves out.
-        utterances: likewise.
-        rewritten: its em dashes were made "--" before, as the peer knows no other.
-        authors: utterances that the authors' own sheet has; null where none is known for this text.
+        book: its number in Project Gutenberg, or a name if it has none.
+        file: path below `gutenberg/`.
+        dialogues: dialogues found; 0 for a book that is left out.
+        utterances: utterances found.
+        rewritten: whether em dashes were replaced by "--" first, the only dashes that the peer knows.
+        authors: utterances in the authors' published sheet; None if unknown for this text.
     """
 
     book: str
@@ -72,10 +72,10 @@ PEER = (
     PeerBook("47933", "nl/47933-0.txt", 0, 0),
     PeerBook("31971", "pt/31971-8.txt", 0, 0),
 )
-"""Counts of its run with the defaults of its repository."""
+"""Counts of its run with the default settings of its repository."""
 
 PEER_DASHES = {"31971": (2229, 11.5), "56377": (971, 6.6), "Monte Cristo": (7724, 39.1)}
-"""Book that it leaves out for want of second dashes → its paragraphs of speech, and those with two dashes or more per
+"""Books that it leaves out for lack of closing dashes → paragraphs of speech, and those with at least two dashes per
 10,000 words.
 """
 
@@ -85,9 +85,9 @@ def read(path: Path, strip: bool, as_utf8: bool, rewritten: bool) -> str:
 
     Args:
         path: a plain text or TEI.
-        strip: take header and licence off.
-        as_utf8: read it as UTF-8 and ignore what is none, else in the encoding that it has.
-        rewritten: make em dashes "--".
+        strip: remove header and licence.
+        as_utf8: read it as UTF-8 and ignore invalid bytes, else in its own encoding.
+        rewritten: replace em dashes by "--".
     """
     data = path.read_bytes()
     if as_utf8:
@@ -97,7 +97,7 @@ def read(path: Path, strip: bool, as_utf8: bool, rewritten: bool) -> str:
 
 
 def count(text: str, language: str) -> tuple[int, int, str, str | None]:
-    """Return dialogues, utterances, delimiter and the reason why there are none."""
+    """Return dialogues, utterances, delimiter, and the reason if there are none."""
     found = extract_as_papers(text, language)
     return len(found.dialogues), sum(map(len, found.dialogues)), found.style, found.reason
 
@@ -109,7 +109,7 @@ def count_dashes(text: str, language: str) -> tuple[int, float]:
 
 
 def compare(folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield a row for each book: both sides, and ours in the three other ways of reading where they differ."""
+    """Yield a row for each book: both counts, and ours for the three other ways of reading if they differ."""
     for peer in PEER:
         path = folder / peer.file
         language = path.parent.name
@@ -135,28 +135,38 @@ def compare(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return how many books are equal, within the tolerance and in each way of reading, and totals."""
-    english = [row for row in rows if row["authors"] is not None]
+    """Return how many books are equal, within the tolerance, and equal in each way of reading, and totals."""
     return {
         "books": len(rows),
         "equal": sum(row["equal"] for row in rows),
         "within_2_percent": sum(row["within"] for row in rows),
-        "peer": [sum(row[name] for row in rows) for name in ("dialogues", "utterances")],
+        "peer": [sum(row["dialogues"] for row in rows), sum(row["utterances"] for row in rows)],
         "ours": [sum(row["ours"][place] for row in rows) for place in (0, 1)],
-        "authors_sheet": {
-            "books": len(english),
-            "utterances": sum(row["authors"] for row in english),
-            "ours": sum(row["ours"][1] for row in english),
-            "largest_difference": round(max(abs(row["ours"][1] / row["authors"] - 1) for row in english), 4),
-        },
-        "dashes_equal": all(row["dashes"]["peer"] == row["dashes"]["ours"] for row in rows if "dashes" in row),
+        "authors_sheet": _beside_authors_sheet([row for row in rows if row["authors"] is not None]),
+        "dashes_equal": all(map(_dashes_equal, rows)),
         "otherwise_equal": {
-            way: sum(
-                row["read_otherwise"].get(way, row["ours"]) == [row["dialogues"], row["utterances"]] for row in rows
-            )
+            way: sum(_equal_otherwise(row, way) for row in rows)
             for way in sorted({way for row in rows for way in row["read_otherwise"]})
         },
     }
+
+
+def _beside_authors_sheet(english: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "books": len(english),
+        "utterances": sum(row["authors"] for row in english),
+        "ours": sum(row["ours"][1] for row in english),
+        "largest_difference": round(max(abs(row["ours"][1] / row["authors"] - 1) for row in english), 4),
+    }
+
+
+def _dashes_equal(row: dict[str, Any]) -> bool:
+    return "dashes" not in row or row["dashes"]["peer"] == row["dashes"]["ours"]
+
+
+def _equal_otherwise(row: dict[str, Any], way: str) -> bool:
+    found: list[int] = row["read_otherwise"].get(way, row["ours"])
+    return found == [row["dialogues"], row["utterances"]]
 
 
 def table(rows: list[dict[str, Any]]) -> str:

@@ -1,14 +1,14 @@
-r"""Dialogues of books, read in their book: how many are without any error, by the error types of the paper's Section 4.
+r"""Dialogues of books, judged in context by a reader: how many have no error, by the error types of Section 4.
 
     python evaluation/judged_books.py sample --books gutenberg/en --language en --unit dialogues --number 50 \
         --out build/read
     # a reader reads build/read/sheet.txt, and nothing else, and writes verdicts.txt
     python evaluation/judged_books.py tally --key build/read/key.jsonl --verdicts verdicts.txt
 
-`sample` extracts the dialogues of every file of a folder, draws dialogues or pairs of turns in a row, as evenly from
-the books as it goes, shuffles them, and writes the sheet: each with the paragraphs around it, without its source.
-`tally` adds the verdicts to `judged_books.jsonl`, which holds no text, in place of those of the same language and unit,
-and the figures to `judged_books.json`; without `--key` it counts those again.
+`sample` extracts the dialogues of every file in a folder, draws dialogues or pairs of successive turns as evenly from
+the books as possible, shuffles them, and writes the sheet: each with the paragraphs around it, without its source.
+`tally` writes the verdicts to `judged_books.jsonl`, which contains no text, replacing those of the same language and
+unit, and the figures to `judged_books.json`; without `--key` it counts the existing file again.
 """
 
 import argparse
@@ -21,22 +21,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from edos_dataset.metrics.resampling import wilson
-from edos_dataset.runs.shards import write_text
-from edos_dataset.segmentation.books.conversations import Speech
-from edos_dataset.segmentation.books.extraction import extract
+from edos_dataset.segmentation.books.extraction import Speech, extract
 from edos_dataset.segmentation.books.rules import load_rules
 from edos_dataset.segmentation.books.speech import Utterance
 from edos_dataset.segmentation.books.stages import KeepSure
 from edos_dataset.sources.books.book import Block
-from edos_dataset.sources.books.reading import read_book
+from edos_dataset.sources.formats import read_book
 from edos_dataset.sources.parsed import ReadError
-from edos_dataset.text import shown
-from evaluation.judged_sheets import add_tally, check_tally, jsonl_of, read_jsonl, take_step, take_verdicts
+from evaluation.readings import OK, Reading, Sample, header_of, numbered
 from training.examples import report as say
 from training.labels.readings import digest_of
 
-JUDGED = Path(__file__).with_suffix(".jsonl")
-OK = "ok"
 UNITS = ("dialogues", "pairs")
 KINDS = {
     "gap_small": "the conversation goes on outside of it, and no utterance is so long that it would cut it",
@@ -47,29 +42,33 @@ KINDS = {
     "paragraph": "a turn holds the words of two people",
     "delimiter": "a quote or dash is missing, so that speech is lost or narration is in a turn",
 }
-"""What may be wrong; the codes are those of `edos audit`."""
+"""Kinds of errors; the codes are those of `edos audit`."""
 
 COHERENT = "speakers"
-"""The kind that leaves a dialogue coherent, as the paper says."""
+"""The kind of error with which a dialogue is still coherent, by the paper's definition."""
 
 AROUND = {"dialogues": 3, "pairs": 1}
-"""Unit → paragraphs shown before and after."""
+"""Unit → number of paragraphs shown before and after."""
 
-_LONGEST = 400  # characters of a paragraph that the sheet shows
+_INSTRUCTIONS = """\
+# Read each in its book, and write a line into a file of yours: NUMBER ok, or NUMBER KIND ..., of
+"""
+
+_LONGEST = 400  # maximum characters of a paragraph on the sheet
 
 
 @dataclass(frozen=True)
 class Read:
-    """What was drawn, without its text.
+    """A drawn item, without its text.
 
     Attributes:
-        number: on the sheet.
-        language: code.
+        number: number on the sheet.
+        language: language code.
         unit: one of UNITS.
         book: name of the file.
-        paragraphs: numbers of the first and the last block.
-        digests: of the turns' texts: the first 8 hex digits of each SHA-256.
-        errors: of KINDS; None before it was read.
+        paragraphs: indices of the first and the last block.
+        digests: the first 8 hex digits of the SHA-256 of each turn's text.
+        errors: error kinds, from KINDS; None if not yet judged.
     """
 
     number: int
@@ -82,7 +81,7 @@ class Read:
 
 
 class Drawn(NamedTuple):
-    """A dialogue or pair, and the book that it stands in."""
+    """A dialogue or pair, and the book that contains it."""
 
     book: str
     blocks: Sequence[Block]
@@ -90,10 +89,10 @@ class Drawn(NamedTuple):
 
 
 def found_in(books: Path, language: str, unit: str) -> list[list[Drawn]]:
-    """Return the dialogues, or pairs, of every file of a folder, a list a book that has any; what is no book is told.
+    """Return the dialogues, or pairs, of every book in a folder, a list per book; report files without any.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there are none.
     """
     rules, found = load_rules(language), []
     for path in sorted(books.iterdir()):
@@ -113,10 +112,10 @@ def found_in(books: Path, language: str, unit: str) -> list[list[Drawn]]:
 
 
 def draw(books: Sequence[Sequence[Drawn]], number: int, seed: int) -> list[Drawn]:
-    """Draw so many, as evenly from the books as it goes, shuffled.
+    """Draw dialogues or pairs as evenly from the books as possible, and shuffle them.
 
     Raises:
-        ValueError: there are fewer.
+        ValueError: there are too few.
     """
     source = random.Random(seed)
     orders = [source.sample(list(of), len(of)) for of in books]
@@ -129,11 +128,8 @@ def draw(books: Sequence[Sequence[Drawn]], number: int, seed: int) -> list[Drawn
 
 
 def sheet_of(drawn: Sequence[Drawn], unit: str) -> str:
-    """Return what the reader sees."""
-    kinds = "".join(f"#   {kind}: {told}\n" for kind, told in KINDS.items())
-    lines = [
-        f"# Read each in its book, and write a line into a file of yours: NUMBER ok, or NUMBER KIND ..., of\n{kinds}"
-    ]
+    """Return the text of the sheet."""
+    lines = [header_of(_INSTRUCTIONS, KINDS)]
     for number, (_, blocks, turns) in enumerate(drawn, 1):
         lines.append(f"\n=== {number}\n")
         first, last = turns[0].paragraphs[0], turns[-1].paragraphs[-1]
@@ -150,8 +146,8 @@ def sheet_of(drawn: Sequence[Drawn], unit: str) -> str:
     return "".join(lines)
 
 
-def sample(arguments: argparse.Namespace) -> None:
-    """Draw, and write sheet.txt and key.jsonl."""
+def sample(arguments: argparse.Namespace) -> Sample[Read]:
+    """Draw dialogues or pairs from a folder of books."""
     unit, language = arguments.unit, arguments.language
     drawn = draw(found_in(arguments.books, language, unit), arguments.number, arguments.seed)
     records = [
@@ -165,31 +161,31 @@ def sample(arguments: argparse.Namespace) -> None:
         )
         for number, (book, _, turns) in enumerate(drawn, 1)
     ]
-    write_text(arguments.out / "key.jsonl", jsonl_of(records))
-    write_text(arguments.out / "sheet.txt", sheet_of(drawn, unit))
-    say(f"{len(records)} {unit}: {arguments.out / 'sheet.txt'}")
+    return Sample(records, sheet_of(drawn, unit), f"{len(records)} {unit}")
 
 
-def with_verdict(drawn: Mapping[int, Read], line: str) -> Read:
-    """Return the record that a line is about, judged.
+def judge(drawn: Mapping[int, Read], line: str) -> Read:
+    """Return the record of a line "NUMBER ok" or "NUMBER KIND ..." with its errors.
 
     Raises:
-        ValueError: the line is of another form.
+        ValueError: the line is malformed.
     """
-    number, _, rest = line.strip().partition(" ")
-    if not number.isdecimal() or not rest:
-        raise ValueError(f"expected NUMBER ok, or NUMBER KIND ..., got {shown(line)}")
-    if int(number) not in drawn:
-        raise ValueError(f"the sheet has no number {number}")
+    record, rest = numbered(drawn, line, "dialogue", "NUMBER ok, or NUMBER KIND ...")
     errors = [] if rest.strip() == OK else sorted(set(rest.split()))
     if strange := [kind for kind in errors if kind not in KINDS]:
-        raise ValueError(f"number {number}: {strange[0]!r} is no kind of error; there are {', '.join(KINDS)}")
-    return replace(drawn[int(number)], errors=errors)
+        raise ValueError(f"dialogue {record.number}: {strange[0]!r} is no kind of error; there are {', '.join(KINDS)}")
+    return replace(record, errors=errors)
 
 
-def figures_of(records: Sequence[Read]) -> dict[str, Any]:
-    """Return, by language and unit, how many were read, how many are without error and without all but COHERENT, with
-    the 95 % interval of Wilson, and how many have each kind.
+def keep(old: Sequence[Read], new: Sequence[Read]) -> list[Read]:
+    """Return the old records of other languages and units, and all new ones."""
+    read = {(record.language, record.unit) for record in new}
+    return [*(record for record in old if (record.language, record.unit) not in read), *new]
+
+
+def tally(records: Sequence[Read]) -> dict[str, Any]:
+    """Return, by language and unit, the number of judged items, how many have no error and no error but COHERENT, with
+    Wilson's 95 % interval, and the count of each kind.
     """
     figures: dict[str, Any] = {}
     for language, unit in sorted({(record.language, record.unit) for record in records}):
@@ -205,45 +201,26 @@ def figures_of(records: Sequence[Read]) -> dict[str, Any]:
     return figures
 
 
-def _records(path: Path) -> list[Read]:
-    return read_jsonl(path, lambda row: Read(**row), "dialogue of a book")
-
-
-def count(arguments: argparse.Namespace) -> None:
-    """Take in the verdicts, write the figures, and print them."""
-    if arguments.key:
-        new = take_verdicts(_records(arguments.key), arguments.verdicts, with_verdict, "dialogue")
-        read = {(record.language, record.unit) for record in new}
-        old = _records(arguments.judged) if arguments.judged.exists() else []
-        kept = [record for record in old if (record.language, record.unit) not in read]
-        write_text(arguments.judged, jsonl_of([*kept, *new]))
-    figures = figures_of(_records(arguments.judged))
-    write_text(arguments.judged.with_suffix(".json"), json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
-    json.dump(figures, sys.stdout, indent=1)
-
-
-def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
-    """Return the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    steps = parser.add_subparsers(required=True)
-    step = steps.add_parser("sample", help="draw, write the sheet and its key")
-    step.set_defaults(step=sample)
+def _add_options(step: argparse.ArgumentParser) -> None:
     step.add_argument("--books", type=Path, required=True, help="folder of books of one language")
     step.add_argument("--language", required=True, help="code: en")
     step.add_argument("--unit", choices=UNITS, default="dialogues")
     step.add_argument("--number", type=int, default=50)
     step.add_argument("--seed", type=int, default=19)
-    step.add_argument("--out", type=Path, required=True, help="folder that gets sheet.txt and key.jsonl")
-    add_tally(steps, count, JUDGED, "dialogues")
-    arguments = parser.parse_args(given)
-    check_tally(parser, arguments)
-    return arguments
 
 
-def main(given: Sequence[str] | None = None) -> None:
-    """Take a step."""
-    take_step(parse_arguments(given))
-
+READING = Reading(
+    __doc__,
+    Path(__file__).with_suffix(".jsonl"),
+    "dialogue",
+    record_of=lambda row: Read(**row),
+    judge=judge,
+    tally=tally,
+    show=lambda figures: json.dump(figures, sys.stdout, indent=1),
+    add_options=_add_options,
+    sample=sample,
+    keep=keep,
+)
 
 if __name__ == "__main__":
-    main()
+    READING.main()

@@ -1,4 +1,4 @@
-"""Dialogues of unseen films, read whole: how many are without any error, and which errors there are.
+"""Whole dialogues of unseen films, judged by a reader: how many have no error, and which errors occur.
 
     edos curate FILMS --no-labels --out build/run
     python evaluation/judged_dialogues.py sample --run build/run --pools "frasier=films/frasier/*" --dialogues 100 \
@@ -6,33 +6,50 @@
     # a reader reads build/read/sheet.txt, and nothing else, and writes verdicts.txt
     python evaluation/judged_dialogues.py tally --key build/read/key.jsonl --verdicts verdicts.txt
 
-`sample` draws as many dialogues of each pool, shuffles them, and writes the sheet: turns with the silence before each,
-without their source. `tally` puts the verdicts beside the key, into `judged_dialogues.jsonl`, which holds no text, and
-the figures into `judged_dialogues.json`; without `--key` it counts those of that file again.
+`sample` draws equally many dialogues from each pool, shuffles them, and writes the sheet: turns with the silence before
+each, without their source. `tally` adds the verdicts to the key, writes both to `judged_dialogues.jsonl`, which
+contains no text, and the figures to `judged_dialogues.json`; without `--key` it counts the existing file again.
 """
 
 import argparse
-import json
 import random
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from edos_dataset.runs.shards import write_text
-from edos_dataset.text import tokenize
-from evaluation.judged_dialogue_records import KINDS, Read, read_records, tally, with_verdicts
-from evaluation.judged_sample import read_pools
-from evaluation.judged_sheets import add_tally, check_tally, jsonl_of, take_step
-from training.examples import report as say
+from edos_dataset.arrays import Bools, Doubles
+from edos_dataset.audits.judgements import SUBTITLES, error_types
+from edos_dataset.text import shown, tokenize
+from evaluation.readings import (
+    OK,
+    Reading,
+    Sample,
+    add_run,
+    bands_of,
+    even_numbers,
+    header_of,
+    numbered,
+    read_pools,
+    share_by_pool,
+    share_of,
+    show_share,
+)
 from training.labels.readings import digest_of
 
-JUDGED = Path(__file__).with_suffix(".jsonl")
+KINDS = {one.code: one.meaning for one in error_types(SUBTITLES)}
+"""Kinds of errors of a turn; they are also the error codes of `edos audit`."""
 
-_HEADER = """\
+BANDS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9)
+"""Lower ends of the bands of certainty; the last band ends at 1."""
+
+_INSTRUCTIONS = """\
 # Read every dialogue: turns in order, before each the seconds of silence since the one before. Two turns in a row are
 # by different people, each turn is one person's, and all of it is one conversation: where is that not so? You know no
 # more than the words and the pauses, so say what a careful reader is sure of. Write a line for each dialogue into a
@@ -41,17 +58,43 @@ _HEADER = """\
 """
 
 
+@dataclass(frozen=True)
+class Read:
+    """A drawn dialogue, without its text.
+
+    Attributes:
+        number: number on the sheet.
+        pool: the pool from which it was drawn.
+        file: file of its film, below the folder that the run read.
+        dialogue_id: its id in the run.
+        sentence_ids: sentence ids of its turns, as in `edos segment`.
+        digests: the first 8 hex digits of the SHA-256 of each turn's text.
+        tokens: number of tokens in all turns.
+        certainty: the stated certainty; None if there is none.
+        errors: kind in KINDS → turns, from 1; None if not yet judged.
+    """
+
+    number: int
+    pool: str
+    file: str
+    dialogue_id: str
+    sentence_ids: list[list[int]]
+    digests: list[str]
+    tokens: int
+    certainty: float | None = None
+    errors: dict[str, list[int]] | None = None
+
+
 def draw(
     pools: Mapping[str, Sequence[Mapping[str, Any]]], dialogues: int, seed: int
 ) -> list[tuple[str, Mapping[str, Any]]]:
-    """Draw so many dialogues, as evenly from the pools as it goes; return pool and dialogue of each, shuffled.
+    """Draw dialogues as evenly from the pools as possible; return the pool and dialogue of each, shuffled.
 
     Raises:
         ValueError: a pool has too few.
     """
     drawn: list[tuple[str, Mapping[str, Any]]] = []
-    for place, (pool, there) in enumerate(pools.items()):
-        number = dialogues // len(pools) + (place < dialogues % len(pools))
+    for (pool, there), number in zip(pools.items(), even_numbers(dialogues, len(pools)), strict=True):
         if len(there) < number:
             raise ValueError(f"the pool {pool!r} has {len(there)} dialogues, fewer than {number}")
         drawn += [(pool, row) for row in random.Random(f"{seed} {pool}").sample(there, number)]
@@ -60,7 +103,7 @@ def draw(
 
 
 def record_of(number: int, pool: str, row: Mapping[str, Any]) -> Read:
-    """Return what is kept of a dialogue."""
+    """Return the record of a drawn dialogue."""
     return Read(
         number,
         pool,
@@ -74,8 +117,8 @@ def record_of(number: int, pool: str, row: Mapping[str, Any]) -> Read:
 
 
 def sheet_of(drawn: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
-    """Return what the reader sees."""
-    lines = [_HEADER, *(f"#   {kind}: {told}\n" for kind, told in KINDS.items())]
+    """Return the text of the sheet."""
+    lines = [header_of(_INSTRUCTIONS, KINDS)]
     for number, (_, row) in enumerate(drawn, 1):
         lines.append(f"\n=== {number}\n")
         end = None
@@ -86,59 +129,111 @@ def sheet_of(drawn: Sequence[tuple[str, Mapping[str, Any]]]) -> str:
     return "".join(lines)
 
 
-def sample(arguments: argparse.Namespace) -> None:
-    """Draw, and write sheet.txt and key.jsonl."""
-    pools = read_pools(arguments.run, dict(each.split("=", 1) for each in arguments.pools))
-    drawn = draw(pools, arguments.dialogues, arguments.seed)
+def sample(arguments: argparse.Namespace) -> Sample[Read]:
+    """Draw dialogues from a run."""
+    drawn = draw(read_pools(arguments.run, dict(arguments.pools)), arguments.dialogues, arguments.seed)
     records = [record_of(number, pool, row) for number, (pool, row) in enumerate(drawn, 1)]
-    write_text(arguments.out / "key.jsonl", jsonl_of(records))
-    write_text(arguments.out / "sheet.txt", sheet_of(drawn))
     turns = sum(len(record.digests) for record in records)
-    say(f"{len(records)} dialogues of {turns} turns: {arguments.out / 'sheet.txt'}")
+    return Sample(records, sheet_of(drawn), f"{len(records)} dialogues of {turns} turns")
 
 
-def count(arguments: argparse.Namespace) -> None:
-    """Take in the verdicts, write the figures, and print them."""
-    if arguments.key:
-        write_text(arguments.judged, jsonl_of(with_verdicts(read_records(arguments.key), arguments.verdicts)))
-    figures = tally(read_records(arguments.judged))
-    write_text(arguments.judged.with_suffix(".json"), json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
+def judge(drawn: Mapping[int, Read], line: str) -> Read:
+    """Return the dialogue of a line "NUMBER ok" or "NUMBER KIND TURN ... | ..." with its errors.
+
+    Raises:
+        ValueError: the line is malformed.
+    """
+    record, rest = numbered(drawn, line, "dialogue", "NUMBER ok, or NUMBER KIND TURN ... | ...")
+    errors = dict[str, list[int]]()
+    for each in [] if rest.strip() == OK else rest.split("|"):
+        kind, *turns = each.split()
+        if kind not in KINDS:
+            raise ValueError(f"dialogue {record.number}: {kind!r} is no kind of error; there are {', '.join(KINDS)}")
+        known = {str(turn) for turn in range(1, len(record.digests) + 1)}
+        if not turns or not known.issuperset(turns):
+            raise ValueError(
+                f"dialogue {record.number} has turns 1 to {len(record.digests)}, got {shown(each.strip())}"
+            )
+        errors[kind] = sorted({*errors.get(kind, []), *map(int, turns)})
+    return replace(record, errors=errors)
+
+
+def tally(records: Sequence[Read]) -> dict[str, Any]:
+    """Return the figures.
+
+    Returns:
+        `dialogues`, `turns`, `tokens`, `films`; fractions of the dialogues with 95 % intervals (bootstrap over films):
+        `without_error`, also `of_pools`, and `without` each kind; `turns_with`, the fraction of turns with each kind;
+        `certainty`, if stated: for each band the number of dialogues, their mean certainty and the fraction without
+        error.
+    """
+    films = np.array([record.file for record in records])
+    turns = sum(len(record.digests) for record in records)
+    errors = [record.errors or {} for record in records]
+    right = np.array([not each for each in errors])
+    sure = np.array([record.certainty for record in records], float)  # NaN if there is none
+    wrong_turns = Counter(kind for each in errors for kind in _a_turn_each(each))
+    everywhere = np.ones(len(records), bool)
+
+    def share(fits: Bools) -> dict[str, Any]:
+        return share_of(fits, films, everywhere, "dialogues")
+
+    return {
+        "dialogues": len(records),
+        "films": len(set(films.tolist())),
+        "turns": turns,
+        "turns_per_dialogue": round(turns / len(records), 2),
+        "tokens_per_turn": round(sum(record.tokens for record in records) / turns, 2),
+        "without_error": share(right),
+        "of_pools": share_by_pool(right, films, [record.pool for record in records], "dialogues"),
+        "without": {kind: share(np.array([kind not in each for each in errors])) for kind in KINDS},
+        "turns_with": {kind: round(count / turns, 4) for kind, count in wrong_turns.most_common()},
+        "certainty": _by_certainty(sure, right, films),
+    }
+
+
+def _by_certainty(sure: Doubles, right: Bools, films: np.ndarray) -> list[dict[str, Any]]:
+    return [
+        {"from": low, "mean": round(float(sure[band].mean()), 4), **share_of(right, films, band, "dialogues")}
+        for low, band in bands_of(sure, BANDS)
+        if band.any()
+    ]
+
+
+def _a_turn_each(errors: Mapping[str, Sequence[int]]) -> list[str]:
+    return [kind for kind, turns in errors.items() for _ in turns]
+
+
+def show(figures: dict[str, Any]) -> None:
+    """Print the figures as a table."""
     table = Table(title=f"{figures['dialogues']} dialogues of {figures['films']} films, {figures['turns']} turns")
     for name in ("dialogues", "without error", "turns with it"):
         table.add_column(name)
-    rows = {"all": figures["without_error"], **figures["of_pools"]}
-    rows |= {f"without {kind}": own for kind, own in figures["without"].items()}
-    for name, own in rows.items():
-        ends = [f"{end:.0%}" if end is not None else "?" for end in own["interval"]]
-        turns = figures["turns_with"].get(name.removeprefix("without "), 0.0)
-        told = f"{turns:.1%}" if name.startswith("without ") else ""
-        table.add_row(name, f"{own['share']:.1%} of {own['dialogues']} ({' to '.join(ends)})", told)
+    for name, own in {"all": figures["without_error"], **figures["of_pools"]}.items():
+        table.add_row(name, show_share(own, "dialogues"), "")
+    for kind, own in figures["without"].items():
+        wrong = figures["turns_with"].get(kind, 0.0)
+        table.add_row(f"without {kind}", show_share(own, "dialogues"), f"{wrong:.1%}")
     Console(width=120, file=sys.stdout).print(table)
 
 
-def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
-    """Return the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    steps = parser.add_subparsers(required=True)
-    step = steps.add_parser("sample", help="draw dialogues, write the sheet and its key")
-    step.set_defaults(step=sample)
-    step.add_argument("--run", type=Path, required=True, help="folder that `edos curate` wrote")
-    step.add_argument("--pools", nargs="+", required=True, metavar="NAME=PATTERN", help="of document ids")
+def _add_options(step: argparse.ArgumentParser) -> None:
+    add_run(step)
     step.add_argument("--dialogues", type=int, default=100)
     step.add_argument("--seed", type=int, default=17)
-    step.add_argument("--out", type=Path, required=True, help="folder that gets sheet.txt and key.jsonl")
-    add_tally(steps, count, JUDGED, "dialogues")
-    arguments = parser.parse_args(given)
-    if strange := [each for each in getattr(arguments, "pools", []) if "=" not in each]:
-        parser.error(f"--pools: expected NAME=PATTERN, got {strange[0]!r}")
-    check_tally(parser, arguments)
-    return arguments
 
 
-def main(given: Sequence[str] | None = None) -> None:
-    """Take a step."""
-    take_step(parse_arguments(given))
-
+READING = Reading(
+    __doc__,
+    Path(__file__).with_suffix(".jsonl"),
+    "dialogue",
+    record_of=lambda row: Read(**row),
+    judge=judge,
+    tally=tally,
+    show=show,
+    add_options=_add_options,
+    sample=sample,
+)
 
 if __name__ == "__main__":
-    main()
+    READING.main()

@@ -1,39 +1,67 @@
-"""Answers of response models, read by hand without knowing whose they are: how many fit, are generic, or are wrong.
+"""Answers of response models, judged by a reader who does not know their origin: how many fit, are generic, or are
+wrong.
 
     python evaluation/generation.py --models ... --records build/generation ...
     python evaluation/judged_responses.py sample --records build/generation --contexts 50 --out build/answers
     # a reader reads build/answers/sheet.txt, and nothing else, and writes verdicts.txt
     python evaluation/judged_responses.py tally --key build/answers/key.jsonl --verdicts verdicts.txt
 
-`sample` draws contexts of the matrix's test sets, as evenly as it goes, and writes the sheet: each context with the
-answers of all models, in an order of its own and each text once, and among them the true answer and one drawn at
-random, which tell how strict the reader is. `tally` puts the verdicts beside the key, into `judged_responses.jsonl`,
-which holds no text, and the figures into `judged_responses.json`; without `--key` it counts those of that file again.
+`sample` draws contexts from the matrix's test sets as evenly as possible, and writes the sheet: each context with the
+answers of all models, in random order and without repetitions, with the true answer and a random one among them, which
+show how strict the reader is. `tally` adds the verdicts to the key, writes both to `judged_responses.jsonl`, which
+contains no text, and the figures to `judged_responses.json`; without `--key` it counts the existing file again.
 """
 
 import argparse
-import json
 import random
 import string
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from edos_dataset.runs.shards import write_text
-from evaluation.generation_records import read_records
-from evaluation.generation_sets import INVENTED
-from evaluation.judged_response_records import VERDICTS, Read, read_judged, tally, with_verdicts
-from evaluation.judged_sheets import add_tally, check_tally, jsonl_of, take_step
-from training.examples import report as say
+from edos_dataset.metrics.resampling import wilson
+from edos_dataset.text import shown
+from evaluation.generation_sets import INVENTED, read_records
+from evaluation.readings import Reading, Sample, even_numbers, header_of, numbered
 from training.labels.readings import digest_of
 
-JUDGED = Path(__file__).with_suffix(".jsonl")
+VERDICTS = {
+    "fits": "a sensible person could answer just this, and it takes up something of this conversation",
+    "generic": "not wrong, and it could stand anywhere: “I'm sorry to hear that”, “What happened?”, “I know.”",
+    "wrong": "against what was said or against sense, no answer to it, or no English",
+}
+"""The verdicts on an answer; if two apply, the worse one."""
 
-_HEADER = """\
+
+@dataclass(frozen=True)
+class Read:
+    """A context with its answers.
+
+    Attributes:
+        number: number on the sheet.
+        set: its test set in the matrix.
+        document: what it belongs to, such as a film.
+        digest: the first 8 hex digits of the SHA-256 of the history.
+        rows: letter on the sheet → rows of the matrix with this answer, at least one.
+        digests: letter → digest of the answer.
+        verdicts: letter → one of VERDICTS; empty if not yet judged.
+    """
+
+    number: int
+    set: str
+    document: str
+    digest: str
+    rows: dict[str, list[str]]
+    digests: dict[str, str]
+    verdicts: dict[str, str] = field(default_factory=dict)
+
+
+_INSTRUCTIONS = """\
 # Read every conversation, its turns by speakers A and B in turn, then each answer as what comes next. You know no more
 # than these words; several answers may be equally good, and nothing says that one must be. Write a line for each
 # conversation into a file of yours, with a verdict on each answer, as in "12 a generic | b wrong | c fits":
@@ -42,10 +70,10 @@ _HEADER = """\
 
 
 class Drawn(dict[str, list[str]]):
-    """The different answers to a context, in the order of the sheet: text → rows of the matrix that gave it."""
+    """The distinct answers to a context, in the order of the sheet: text → rows of the matrix with this answer."""
 
     def __init__(self, name: str, context: Mapping[str, Any], answers: Mapping[str, list[str]]) -> None:
-        """Take the test set's name, the context, and the answers."""
+        """Store the test set's name, the context, and the answers."""
         super().__init__(answers)
         self.name, self.context = name, context
 
@@ -53,49 +81,58 @@ class Drawn(dict[str, list[str]]):
 def draw(
     content: Mapping[str, Any], cells: Sequence[Mapping[str, Any]], contexts: int, seed: int, rows: Sequence[str] = ()
 ) -> list[Drawn]:
-    """Draw contexts, as evenly from the test sets as it goes, and return them, shuffled, with all answers.
+    """Draw contexts as evenly from the test sets as possible; return them, shuffled, with all answers.
 
     Args:
-        content: what `matrix.json` says.
-        cells: of the matrix.
-        contexts: how many.
-        seed: of the drawing and of the order of contexts and answers.
-        rows: of the matrix that are read; all if there are none.
+        content: content of `matrix.json`.
+        cells: cells of the matrix.
+        contexts: number of contexts.
+        seed: seed of the sample, and of the order of contexts and answers.
+        rows: rows of the matrix to judge; empty for all.
 
     Raises:
-        ValueError: a set has too few contexts, a row is none, or has no answers to a set.
+        ValueError: a set has too few contexts, a row is unknown, or has no answers to a set.
     """
     named = {cell["row"] for cell in cells}
     if strange := [row for row in rows if row not in named]:
         raise ValueError(f"the matrix has no row {strange[0]!r}; it has {', '.join(sorted(named))}")
     sets = [name for name in content["sets"] if name != INVENTED]
-    wanted, drawn = set(rows) or named, list[Drawn]()
-    for place, name in enumerate(sets):
-        own = {cell["row"]: cell["answers"] for cell in cells if cell["set"] == name and cell["row"] in wanted}
-        if missing := sorted(wanted - own.keys()):
-            raise ValueError(f"the row {missing[0]!r} has no answers to {name}: measure it, or name others as --rows")
+    drawn = list[Drawn]()
+    for name, number in zip(sets, even_numbers(contexts, len(sets)), strict=True):
+        own = _answers_to(name, cells, set(rows) or named)
         there = content["sets"][name]["contexts"]
-        number = contexts // len(sets) + (place < contexts % len(sets))
         if len(there) < number:
             raise ValueError(f"{name} has {len(there)} contexts, fewer than {number}: measure with a higher --limit")
         for picked in random.Random(f"{seed} {name}").sample(range(len(there)), number):
-            answers: dict[str, list[str]] = {}
-            for row, given in own.items():
-                answers.setdefault(given[picked], []).append(row)
+            answers = _distinct({row: given[picked] for row, given in own.items()})
             order = random.Random(f"{seed} {name} {picked}").sample(list(answers), len(answers))
             drawn.append(Drawn(name, there[picked], {text: answers[text] for text in order}))
     random.Random(seed).shuffle(drawn)
     return drawn
 
 
+def _answers_to(name: str, cells: Sequence[Mapping[str, Any]], wanted: set[str]) -> dict[str, list[str]]:
+    own = {cell["row"]: cell["answers"] for cell in cells if cell["set"] == name and cell["row"] in wanted}
+    if missing := sorted(wanted - own.keys()):
+        raise ValueError(f"the row {missing[0]!r} has no answers to {name}: measure it, or name others as --rows")
+    return own
+
+
+def _distinct(answers: Mapping[str, str]) -> dict[str, list[str]]:
+    rows: dict[str, list[str]] = {}
+    for row, text in answers.items():
+        rows.setdefault(text, []).append(row)
+    return rows
+
+
 def letters(number: int) -> list[str]:
-    """Return so many letters, and behind z pairs of them."""
+    """Return names of answers: letters and, after z, pairs of letters."""
     some = list(string.ascii_lowercase)
     return [*some, *(one + other for one in some for other in some)][:number]
 
 
 def record_of(number: int, drawn: Drawn) -> Read:
-    """Return what is kept of a context and its answers."""
+    """Return the record of a context and its answers."""
     named = dict(zip(letters(len(drawn)), drawn.items(), strict=True))
     return Read(
         number,
@@ -108,8 +145,8 @@ def record_of(number: int, drawn: Drawn) -> Read:
 
 
 def sheet_of(drawn: Sequence[Drawn]) -> str:
-    """Return what the reader sees."""
-    lines = [_HEADER, *(f"#   {verdict}: {told}\n" for verdict, told in VERDICTS.items())]
+    """Return the text of the sheet."""
+    lines = [header_of(_INSTRUCTIONS, VERDICTS)]
     for number, each in enumerate(drawn, 1):
         lines.append(f"\n=== {number}\n")
         turns = each.context["turns"]
@@ -121,57 +158,99 @@ def sheet_of(drawn: Sequence[Drawn]) -> str:
     return "".join(lines)
 
 
-def sample(arguments: argparse.Namespace) -> None:
-    """Draw, and write sheet.txt and key.jsonl."""
+def sample(arguments: argparse.Namespace) -> Sample[Read]:
+    """Draw contexts from the records of `generation.py`."""
     drawn = draw(*read_records(arguments.records), arguments.contexts, arguments.seed, arguments.rows)
     records = [record_of(number, each) for number, each in enumerate(drawn, 1)]
-    write_text(arguments.out / "key.jsonl", jsonl_of(records))
-    write_text(arguments.out / "sheet.txt", sheet_of(drawn))
-    say(f"{len(drawn)} contexts, {sum(map(len, drawn))} different answers: {arguments.out / 'sheet.txt'}")
+    return Sample(records, sheet_of(drawn), f"{len(drawn)} contexts, {sum(map(len, drawn))} different answers")
 
 
-def count(arguments: argparse.Namespace) -> None:
-    """Take in the verdicts, write the figures, and print them."""
-    if arguments.key:
-        write_text(arguments.judged, jsonl_of(with_verdicts(read_judged(arguments.key), arguments.verdicts)))
-    figures = tally(read_judged(arguments.judged))
-    write_text(arguments.judged.with_suffix(".json"), json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
+def judge(drawn: Mapping[int, Read], line: str) -> Read:
+    """Return the context of a line "NUMBER a fits | b wrong | ..." with its verdicts.
+
+    Raises:
+        ValueError: the line is malformed.
+    """
+    record, rest = numbered(drawn, line, "context", "NUMBER a VERDICT | b VERDICT | ...")
+    given = [each.split() for each in rest.split("|")]
+    if any(len(each) != 2 for each in given):
+        raise ValueError(f"context {record.number}: expected a VERDICT | b VERDICT | ..., got {shown(rest)}")
+    verdicts = {letter: verdict for letter, verdict in given}
+    if verdicts.keys() != record.rows.keys() or len(given) != len(verdicts):
+        raise ValueError(f"context {record.number} has the answers {', '.join(record.rows)}: give each a verdict, once")
+    if strange := [verdict for verdict in verdicts.values() if verdict not in VERDICTS]:
+        raise ValueError(f"context {record.number}: {strange[0]!r} is no verdict; there are {', '.join(VERDICTS)}")
+    return replace(record, verdicts={letter: verdicts[letter] for letter in record.rows})
+
+
+def tally(records: Sequence[Read]) -> dict[str, Any]:
+    """Return the figures: `contexts`, `answers` (distinct ones), and for each row of the matrix, in `all` sets and in
+    each, the number of answers and the fraction of each verdict with its 95 % interval (Wilson).
+    """
+    by: dict[str, dict[str, list[str]]] = {}
+    for record in records:
+        for letter, rows in record.rows.items():
+            for row in rows:
+                own = by.setdefault(row, {"all": []})
+                own["all"].append(record.verdicts[letter])
+                own.setdefault(record.set, []).append(record.verdicts[letter])
+    return {
+        "contexts": len(records),
+        "answers": sum(len(record.rows) for record in records),
+        "rows": {row: {name: _shares(each) for name, each in own.items()} for row, own in sorted(by.items())},
+    }
+
+
+def _shares(verdicts: Sequence[str]) -> dict[str, Any]:
+    number = len(verdicts)
+    found: dict[str, Any] = {"answers": number}
+    for verdict in VERDICTS:
+        share = verdicts.count(verdict) / number
+        found[verdict] = {"share": round(share, 4), "interval": wilson(share, number)}
+    return found
+
+
+def show(figures: dict[str, Any]) -> None:
+    """Print the figures as a table."""
     table = Table(title=f"{figures['contexts']} contexts, {figures['answers']} different answers")
     for name in ("row", "set", "answers", *VERDICTS):
         table.add_column(name)
     for row, sets in figures["rows"].items():
         for name, own in sets.items():
-            told = [
+            shares = [
                 f"{own[each]['share']:.0%} ({' to '.join(f'{end:.0%}' for end in own[each]['interval'])})"
                 for each in VERDICTS
             ]
-            table.add_row(row, name, str(own["answers"]), *told)
+            table.add_row(row, name, str(own["answers"]), *shares)
     Console(width=140, file=sys.stdout).print(table)
 
 
-def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
-    """Return the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    steps = parser.add_subparsers(required=True)
-    step = steps.add_parser("sample", help="draw contexts, write the sheet and its key")
-    step.set_defaults(step=sample)
+def _positive(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"must be at least 1, got {number}")
+    return number
+
+
+def _add_options(step: argparse.ArgumentParser) -> None:
     step.add_argument("--records", type=Path, required=True, help="folder of the records of generation.py")
-    step.add_argument("--rows", nargs="+", default=[], help="rows of the matrix (default: all, with RT and GT)")
-    step.add_argument("--contexts", type=int, default=50, help="of all sets together: so many answers of each row")
+    step.add_argument("--rows", nargs="+", default=[], help="rows of the matrix (default: all, including RT and GT)")
+    step.add_argument(
+        "--contexts", type=_positive, default=50, help="contexts in all sets together, with one answer of each row"
+    )
     step.add_argument("--seed", type=int, default=18)
-    step.add_argument("--out", type=Path, required=True, help="folder that gets sheet.txt and key.jsonl")
-    add_tally(steps, count, JUDGED, "answers")
-    arguments = parser.parse_args(given)
-    if arguments.step is sample and arguments.contexts < 1:
-        parser.error(f"--contexts must be at least 1, got {arguments.contexts}")
-    check_tally(parser, arguments)
-    return arguments
 
 
-def main(given: Sequence[str] | None = None) -> None:
-    """Take a step."""
-    take_step(parse_arguments(given))
-
+READING = Reading(
+    __doc__,
+    Path(__file__).with_suffix(".jsonl"),
+    "context",
+    record_of=lambda row: Read(**row),
+    judge=judge,
+    tally=tally,
+    show=show,
+    add_options=_add_options,
+    sample=sample,
+)
 
 if __name__ == "__main__":
-    main()
+    READING.main()

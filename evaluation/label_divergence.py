@@ -1,16 +1,15 @@
-"""How far the labels of EDOS are from those of EmpatheticDialogues, from what their authors published, beside the
+"""The divergence between the labels of EDOS and EmpatheticDialogues, from the authors' publications, compared with the
 0.2447 of the EDOS paper (Section 4.2).
 
     python evaluation/label_divergence.py --data-dir $EDOS_DATA_DIR
 
-The labels of EDOS are those of the paper's Table 9, by turns; those of EmpatheticDialogues the authors' own labels of
-its turns (`annotated/`). The paper says neither the logarithm nor whether neutral is among "emotions and intents", so
-each reading stands in a row. The rows of `emotions` compare what EmpatheticDialogues says itself, the emotion that a
-speaker was asked for, with the authors' labels. Writes evaluation/label_divergence.json.
+The labels of EDOS are those of the paper's Table 9, by turns; those of EmpatheticDialogues are the authors' labels of
+its turns (`annotated/`). The paper states neither the logarithm nor whether neutral is among "emotions and intents", so
+there is a row for each interpretation. The rows of `emotions` compare the emotions for which the speakers of
+EmpatheticDialogues were asked with the authors' labels. Writes evaluation/label_divergence.json.
 """
 
 import argparse
-import json
 import os
 from collections.abc import Iterator
 from datetime import date
@@ -20,13 +19,12 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.machine import write_result
 from edos_dataset.analysis import divergence_intervals, js_divergence, kl_divergence
 from edos_dataset.arrays import Ints
 from edos_dataset.labels import EMOTIONS, LABELS
 from edos_dataset.publishing.cards.paper_figures import BY_LABEL, EMPATHETIC_DIALOGUES, KL_OF_LABELS
-from edos_dataset.releases.conversations import read_conversations
-from edos_dataset.releases.raw import Row
-from edos_dataset.runs.shards import write_text
+from edos_dataset.releases.raw import Row, read_conversations
 
 ALL, WITHOUT_NEUTRAL, OF_EMOTIONS = len(LABELS), len(LABELS) - 1, len(EMOTIONS)
 BLOCKS = 200
@@ -42,7 +40,7 @@ def conversations(data: Path) -> Iterator[Row]:
 
 def count(data: Path) -> dict[str, Ints]:
     """Return counts: `blocks` [BLOCKS, labels] of the turns, `first` [labels] of first turns, `emotions` [labels] of
-    conversations by the emotion asked for.
+    conversations by the requested emotion.
     """
     found = {"blocks": np.zeros((BLOCKS, ALL), np.int64)} | {
         name: np.zeros(ALL, np.int64) for name in ("first", "emotions")
@@ -56,13 +54,13 @@ def count(data: Path) -> dict[str, Ints]:
 
 
 def readings(edos: Ints, blocks: Ints) -> list[dict[str, Any]]:
-    """Return the divergence of EDOS from EmpatheticDialogues by every reading of the paper's definition."""
+    """Return the divergence of EDOS from EmpatheticDialogues by every interpretation of the paper's definition."""
     rows = []
     for labels, size in (("all 41", ALL), ("without neutral", WITHOUT_NEUTRAL), ("the 32 emotions", OF_EMOTIONS)):
         theirs = blocks[:, :size]
         value = kl_divergence(edos[:size], theirs.sum(axis=0))
         back = kl_divergence(theirs.sum(axis=0), edos[:size])
-        # EDOS itself is not drawn anew: of it only the sums are known.
+        # Only the sums of EDOS are known, so it is not resampled.
         interval = divergence_intervals(np.stack([edos[:size], edos[:size]]), theirs, smoothing=0)["kl"]
         rows.append(
             {
@@ -104,8 +102,7 @@ def main() -> None:
             "first_turns_labelled_with_an_emotion": round(float(first.sum() / found["first"].sum()), 4),
         },
     }
-    write_text(arguments.out, json.dumps(result, indent=1) + "\n")
-    print(json.dumps(result, indent=1))  # noqa: T201
+    write_result(arguments.out, result)
 
 
 if __name__ == "__main__":

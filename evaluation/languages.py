@@ -1,11 +1,12 @@
-"""How often a file in the language wanted is left out, how often one in another language is told, and what that costs.
+"""The error rates and cost of language detection: wanted files that are rejected, and unwanted ones that are
+recognised.
 
     python evaluation/languages.py $EDOS_DATA_DIR --repeats 5
 
-English subtitles as they are, and texts of a given length made of XED's sentences of subtitles and of Gutenberg's
-books: each is judged against its own language (a rejection is false) and against the others (a rejection is right). The
-cost is the CPU time of the stage "read" with and without detection, every word new in each pass. Writes
-evaluation/languages.json.
+English subtitles are used whole; other texts of a given length are made of the subtitle sentences of XED and of
+Gutenberg's books. Each text is judged against its own language (a rejection is wrong) and against the others (a
+rejection is right). The cost is the CPU time of the stage "read" with and without detection, with no words cached
+between passes. Writes evaluation/languages.json.
 """
 
 import argparse
@@ -36,7 +37,7 @@ TEXTS = 100
 
 
 def xed_sentences(data: Path, language: str) -> list[str]:
-    """Return the sentences that XED has in a language, in its order; some lines are names of files."""
+    """Return the sentences of XED in a language, in order; lines that are file names are skipped."""
     name = "en-annotated.tsv" if language == "en" else f"{language}-projections.tsv"
     lines = (data / "xed" / name).read_text(encoding="utf-8").splitlines()
     return [line.split("\t")[0] for line in lines if line.strip() and ".xml" not in line]
@@ -59,7 +60,7 @@ def book_sentences(data: Path, language: str) -> list[str]:
 
 
 def texts_of(sentences: list[str], words: int, random: Random) -> Iterator[list[str]]:
-    """Yield TEXTS texts of about so many words, each of sentences that follow one another."""
+    """Yield TEXTS texts of about this number of words, each of consecutive sentences."""
     for _ in range(TEXTS):
         place, text, length = random.randrange(len(sentences)), [], 0
         while length < words:
@@ -70,24 +71,24 @@ def texts_of(sentences: list[str], words: int, random: Random) -> Iterator[list[
 
 
 def judge(data: Path) -> dict[str, Any]:
-    """Return of each source and length how many texts are left out: wanted as what they are, and as something else."""
+    """Return for each source and length how many texts are rejected: in their own language, and in another one."""
     results: dict[str, Any] = {}
     for (name, source), words in product((("xed", xed_sentences), ("gutenberg", book_sentences)), WORDS):
         false: dict[str, int] = {}
-        told: dict[str, dict[str, int]] = {}
+        recognised: dict[str, dict[str, int]] = {}
         for language in LANGUAGES:
             texts = list(texts_of(source(data, language), words, Random(words)))
             rejected = {
                 wanted: sum(contradict_language(text, wanted) is not None for text in texts) for wanted in LANGUAGES
             }
             false[language] = rejected.pop(language)
-            told[language] = rejected
-        results[f"{name}, {words} words"] = {"texts_a_language": TEXTS, "left_out_falsely": false, "told": told}
+            recognised[language] = rejected
+        results[f"{name}, {words} words"] = {"texts_a_language": TEXTS, "left_out_falsely": false, "told": recognised}
     return results
 
 
 def real_files(data: Path) -> dict[str, Any]:
-    """Return how many of the real English files are left out."""
+    """Return how many of the real English files are rejected."""
     found = {}
     for name in ENGLISH:
         table = ReadFilms()(find_films([data / name], "en").films)
@@ -97,9 +98,9 @@ def real_files(data: Path) -> dict[str, Any]:
 
 
 def cost(films: pa.Table, repeats: int) -> dict[str, Any]:
-    """Return CPU seconds of reading films with and without detection, of alternating passes, and their ratio."""
+    """Return the CPU seconds of reading films with and without detection, in alternating passes, and their ratio."""
     seconds: dict[bool, list[float]] = {False: [], True: []}
-    ReadFilms()(films.slice(0, 1))  # the dictionary is loaded, as the stage "turns" needs it too
+    ReadFilms()(films.slice(0, 1))  # load the dictionary, which the stage "turns" needs too
     for detect in (False, True) * repeats:
         detection._known.cache_clear()
         began = time.process_time()
@@ -130,8 +131,8 @@ def main() -> None:
     write_text(arguments.out, json.dumps(results, indent=1) + "\n")
     print(json.dumps({name: results[name] for name in ("real_english_files", "cost")}, indent=1))  # noqa: T201
     for name, row in results["texts"].items():
-        told = sum(count for counts in row["told"].values() for count in counts.values())
-        print(f"{name}: falsely {row['left_out_falsely']}, told {told / (TEXTS * 42):.1%}")  # noqa: T201
+        recognised = sum(count for counts in row["told"].values() for count in counts.values())
+        print(f"{name}: falsely {row['left_out_falsely']}, recognised {recognised / (TEXTS * 42):.1%}")  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -1,17 +1,15 @@
-"""What the repair of broken words changes in clean and in damaged subtitles, and what it puts right of damage that is
-made by rule.
+"""What the repair of broken words changes in clean and in damaged subtitles, and how much synthetic damage it repairs.
 
     python evaluation/ocr_repair.py DATA_DIR [--changes build/changes.txt]
 
-Every line that `lines.mend` changes can be written to a file, to be read. The made damage: in documents that the
-repair leaves alone, one word in 50 gets a space inside or loses that behind it, one initial l or I in 10 becomes the
-other; each kind alone, drawn with a seed by the document's name. Counted are the places, spaces and letters, that were
-damaged, those that are right again, and those that were right and are wrong. (A few of these are right: the documents
-have words without their space themselves.) Writes evaluation/ocr_repair.json.
+Every line that `lines.mend` changes can be written to a file for reading. Synthetic damage is applied to documents that
+the repair leaves unchanged: one word in 50 is split by a space or joined with the next, and one initial l or I in 10 is
+replaced by the other, each kind separately, with a seed derived from the document's name. Counted are the positions
+(spaces and letters) that were damaged, those that are repaired, and those that were right and are now wrong. (A few of
+the latter are correct: the documents themselves have missing spaces.) Writes evaluation/ocr_repair.json.
 """
 
 import argparse
-import json
 import random
 import re
 from collections import Counter
@@ -23,11 +21,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from benchmarks.machine import write_result
 from edos_dataset.arrays import unnest
 from edos_dataset.cleaning.lines import CleanLines
 from edos_dataset.runs.pipeline import split_rejects
 from edos_dataset.runs.shards import write_text
-from training.turns.sources import read_subtitles
+from training.turns.data import read_subtitles
 
 SOURCES = {"frasier": ("frasier/subtitles",), "others": ("noisy_srt", "opensubtitles_xml")}
 _WORD = re.compile(r"(?<![\w'’-])[a-z]{3,}(?![\w'’-])")
@@ -36,7 +35,7 @@ _INITIAL = re.compile(r"(?<![\w'’-])(?:l(?=[a-z]{3})|I(?=[a-z]{3}))")
 
 
 def split_word(text: str, draw: random.Random) -> str:
-    """Put a space into one word in 50."""
+    """Insert a space into one word in 50."""
     return _WORD.sub(lambda match: _spaced(match.group(), draw) if draw.random() < 0.02 else match.group(), text)
 
 
@@ -46,12 +45,12 @@ def _spaced(word: str, draw: random.Random) -> str:
 
 
 def glue_words(text: str, draw: random.Random) -> str:
-    """Take the space between one pair of words in 50."""
+    """Remove the space between one pair of words in 50."""
     return _SEAM.sub(lambda match: "" if draw.random() < 0.02 else match.group(), text)
 
 
 def confuse_letters(text: str, draw: random.Random) -> str:
-    """Make one initial l or I in 10 the other."""
+    """Replace one initial l or I in 10 by the other."""
     return _INITIAL.sub(lambda match: "Il"["Il".index(match.group()) ^ (draw.random() < 0.1)], text)
 
 
@@ -60,7 +59,7 @@ DAMAGE: dict[str, Callable[[str, random.Random], str]] = {
     "glued": glue_words,
     "letters": confuse_letters,
 }
-"""What damages a line, by the name of the damage."""
+"""Name of the damage → the function that damages a line."""
 
 
 def cleaned(table: pa.Table, mend: bool) -> Iterator[tuple[str, list[str]]]:
@@ -70,7 +69,7 @@ def cleaned(table: pa.Table, mend: bool) -> Iterator[tuple[str, list[str]]]:
 
 
 def with_texts(table: pa.Table, texts: list[str]) -> pa.Table:
-    """Return LINES with other texts."""
+    """Return LINES with the texts replaced."""
     lines, _ = unnest(table, "lines")
     columns = [pa.array(texts) if field.name == "text" else lines.field(field.name) for field in lines.type]
     flat = pa.StructArray.from_arrays(columns, fields=list(lines.type))
@@ -80,7 +79,7 @@ def with_texts(table: pa.Table, texts: list[str]) -> pa.Table:
 
 
 def changes(table: pa.Table) -> tuple[dict[str, int], dict[str, list[str]]]:
-    """Count what the repair changes, by kind, and return the changes by document."""
+    """Return the number of changes of the repair by kind, and the changes by document."""
     counts, found = Counter[str](), dict[str, list[str]]()
     for (name, before), (_, after) in zip(cleaned(table, False), cleaned(table, True), strict=True):
         pairs = [(one, other) for one, other in zip(before, after, strict=True) if one != other]
@@ -95,7 +94,7 @@ def changes(table: pa.Table) -> tuple[dict[str, int], dict[str, list[str]]]:
 
 
 def differing(one: str, other: str) -> set[tuple[str, int]]:
-    """Return the places, by the number of the letter, at which two texts differ in a space or a letter."""
+    """Return the positions, by letter, at which two texts differ in a space or a letter."""
     (letters, spaces), (others, gaps) = _layout(one), _layout(other)
     changed = {("letter", place) for place, (a, b) in enumerate(zip(letters, others, strict=True)) if a != b}
     return changed | {("space", place) for place in spaces ^ gaps}
@@ -107,7 +106,7 @@ def _layout(text: str) -> tuple[str, set[int]]:
 
 
 def made_damage(table: pa.Table, kind: str) -> dict[str, int]:
-    """Count what becomes of places that are damaged by rule."""
+    """Return counts of what becomes of damaged positions."""
     names = dict(cleaned(table, True))
     sound = pa.array([name in names for name in table["document_id"].to_pylist()])
     table = table.filter(sound).combine_chunks()
@@ -120,7 +119,7 @@ def made_damage(table: pa.Table, kind: str) -> dict[str, int]:
         hurt = with_texts(document, [DAMAGE[kind](text, draw) for text in raw])
         for (_, unmended), (_, mended) in zip(cleaned(hurt, False), cleaned(hurt, True), strict=True):
             if len(unmended) != len(names[name]):
-                continue  # the damage itself made a line leave
+                continue  # the damage itself caused a line to be rejected
             for truth, broken, result in zip(names[name], unmended, mended, strict=True):
                 if len({len(text.replace(" ", "")) for text in (truth, broken, result)}) == 1:
                     damaged, still = differing(truth, broken), differing(truth, result)
@@ -148,8 +147,7 @@ def main() -> None:
             report["made_damage"] = {kind: made_damage(table.filter(sound), kind) for kind in DAMAGE}
     if args.changes:
         write_text(args.changes, "\n".join(shown) + "\n")
-    write_text(Path(__file__).with_suffix(".json"), json.dumps(report, indent=1) + "\n")
-    print(json.dumps(report, indent=1))  # noqa: T201
+    write_result(Path(__file__).with_suffix(".json"), report)
 
 
 if __name__ == "__main__":

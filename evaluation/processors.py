@@ -1,9 +1,9 @@
-"""What comes out the same on processors whose kernels for numpy, BLAS and torch are others.
+"""Which results are equal on processors with other kernels of numpy, BLAS and torch.
 
     python evaluation/processors.py --films FILMS
 
-`edos curate` is run once with this machine's kernels and once with each of the older sets that the libraries let one
-ask for, and the published rows are compared. Writes evaluation/processors.json.
+`edos curate` is run with this machine's kernels and with each older set of kernels that the libraries can select, and
+the published rows are compared. Writes evaluation/processors.json.
 """
 
 import argparse
@@ -20,8 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchmarks.machine import describe_machine
+from edos_dataset.runs.folder import config_files
 from edos_dataset.runs.shards import digest, read_shard, write_text
-from edos_dataset.runs.tables import config_files
 
 KERNELS = {
     "native": {},
@@ -42,7 +42,7 @@ TIERS = {"fast": ("fast", "fast"), "linear": ("linear-weak", "linear-dialogue"),
 
 
 def curate(films: Path, out: Path, models: tuple[str, str], kernels: dict[str, str]) -> None:
-    """Run the command in a process that sees these kernels."""
+    """Run the command in a process that uses these kernels."""
     command = [sys.executable, "-m", "edos_dataset", "curate", str(films), "--out", str(out), "--workers", "1"]
     named = ["--weak-model", models[0], "--model", models[1], "--json"]
     subprocess.run([*command, *named], check=True, stdout=subprocess.DEVNULL, env={**os.environ, **kernels})
@@ -56,7 +56,7 @@ def turns_of(run: Path, config: str) -> tuple[list[str], pa.StructArray]:
 
 
 def compare(one: Path, other: Path) -> dict[str, dict[str, object]]:
-    """Return for each config whether the bytes are the same, and how far labels and probabilities differ."""
+    """Return for each config whether the bytes are equal, and how much labels and probabilities differ."""
     found: dict[str, dict[str, object]] = {}
     for config in ("os", "edos_initial", "edos"):
         (mine, turns), (theirs, others) = turns_of(one, config), turns_of(other, config)

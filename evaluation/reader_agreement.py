@@ -1,12 +1,12 @@
-"""How far readings of the same turns agree: the held-out dialogues of `training/readings/second.jsonl`, which others
-read a second time without knowing the first labels, and the same turns in `alone.jsonl`, which others again read
-shuffled, each without its dialogue.
+"""The agreement between readings of the same turns: the held-out dialogues in `training/readings/second.jsonl`,
+labelled a second time by readers who did not know the first labels, and the same turns in `alone.jsonl`, labelled by
+others in shuffled order and without their dialogues.
 
     python evaluation/reader_agreement.py
 
-Writes reader_agreement.json, of either one beside the first reading: with 95 % intervals (bootstrap over dialogues), of
-turns the share where the first labels are the same, where the second reading's first label is among the first reading's
-one to three, where any label is common, where the first labels are of one group; and Cohen's kappa of the first labels.
+Writes reader_agreement.json. For each of the two compared with the first reading, it has fractions of turns with 95 %
+intervals (bootstrap over dialogues): the first labels are equal; the second reading's first label is among the first
+reading's one to three; any label is common; the first labels are in one group. And Cohen's kappa of the first labels.
 """
 
 import argparse
@@ -30,7 +30,7 @@ _GROUP_OF = {label: name for name, labels in GROUPS.items() for label in labels}
 
 
 class Pair(NamedTuple):
-    """A turn that was read twice: its dialogue, and the labels of both readings, best first."""
+    """A turn that was labelled twice: its dialogue, and the labels of both readings, best first."""
 
     dialogue_id: str
     first: list[str]
@@ -38,7 +38,7 @@ class Pair(NamedTuple):
 
 
 def read_pairs(second: Path, readings: Path = READINGS) -> list[Pair]:
-    """Return the turns of the second reading with what the first one said.
+    """Return the turns of the second reading with the labels of the first.
 
     Raises:
         ValueError: a turn has no first reading.
@@ -58,7 +58,7 @@ def read_pairs(second: Path, readings: Path = READINGS) -> list[Pair]:
 
 
 def agreement(pairs: Sequence[Pair]) -> dict[str, Any]:
-    """Return the figures that the module names; each share with its interval."""
+    """Return the figures listed in the module's docstring, fractions with intervals."""
     seen = {
         "same_first_label": [pair.first[0] == pair.second[0] for pair in pairs],
         "among_the_first_ones": [pair.second[0] in pair.first for pair in pairs],

@@ -1,12 +1,12 @@
-"""The 17 metrics of dialog-eval beside the figures that its own code gives on the same inputs.
+"""The 17 metrics of dialog-eval compared with the figures of its own code on the same inputs.
 
     python evaluation/response_parity.py $EDOS_DATA_DIR/../peers/dialog_eval_inputs
 
-FOLDER holds testSource.txt, testTarget.txt, trainSource.txt, vectors50.txt, vocab.txt and responses/rt.txt, a text a
-line: 1,000 test pairs and 5,000 training contexts of EmpatheticDialogues. Four sets of responses are measured: the
-truth of the pair before (`shift1`), random ones of the training set (`rt`), the truth (`gold`), and always the same
-(`const`). The peer's figures were measured with its commit af95efc and NLTK 3.10.4, and with 3.5 for the second form of
-BLEU; it prints six digits. Writes evaluation/response_parity.json.
+FOLDER contains testSource.txt, testTarget.txt, trainSource.txt, vectors50.txt, vocab.txt and responses/rt.txt, one text
+per line: 1,000 test pairs and 5,000 training contexts of EmpatheticDialogues. Four sets of responses are measured: the
+true response of the previous pair (`shift1`), random responses of the training set (`rt`), the true responses (`gold`),
+and a constant one (`const`). The peer's figures were measured with its commit af95efc and NLTK 3.10.4, and with 3.5 for
+the second form of BLEU; it prints six digits. Writes evaluation/response_parity.json.
 """
 
 import argparse
@@ -18,10 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import command_line
-from edos_dataset.metrics.responses.dialog_eval import NEEDS, OLD_BLEU, evaluate
-from edos_dataset.metrics.responses.files import read_lines, read_vectors
-from edos_dataset.metrics.responses.summary import Figure
-from edos_dataset.metrics.responses.words import Words
+from edos_dataset.metrics.responses.dialog_eval import NEEDS, OLD_BLEU, Figure, evaluate
+from edos_dataset.metrics.responses.words import Words, read_lines, read_vectors
 from edos_dataset.runs.shards import write_text
 
 PEER = {
@@ -42,10 +40,12 @@ PEER_N = {
     "gold": {"per-bigram-entropy": 987, "bigram-kl-div": 998, "coherence": 998},
     "const": {"unigram-kl-div": 715, "bigram-kl-div": 52, "coherence": 998},
 }
-"""Set → metric → responses that have a value, where these are not all and the peer's figures say it."""
+"""Set → metric → number of responses for which it is defined, if not all and if the peer's figures confirm it."""
 
 CONSTANT = "59945c1f"
-"""How the SHA-256 of the constant response begins, which is one of the truths; no text of the data stands here."""
+"""First digits of the SHA-256 of the constant response, which is one of the true ones; no text of the data is stored
+here.
+"""
 
 
 def peer_figures(name: str) -> dict[str, float]:
@@ -57,7 +57,7 @@ def our_figures(folder: Path) -> dict[str, dict[str, Figure]]:
     """Return set → metric → figure.
 
     Raises:
-        ValueError: a file is missing, or these are other inputs.
+        ValueError: a file is missing, or the inputs differ.
     """
     train, truth = read_lines(folder / "trainSource.txt"), read_lines(folder / "testTarget.txt")
     words = Words.of(read_vectors(folder / "vectors50.txt"), read_lines(folder / "vocab.txt"), train)
@@ -75,7 +75,7 @@ def our_figures(folder: Path) -> dict[str, dict[str, Figure]]:
 
 
 def parity(folder: Path) -> dict[str, Any]:
-    """Return both sides of every figure, and the largest difference to six digits; 0 is equal as printed."""
+    """Return both values of every figure, and the largest difference to six digits; 0 means equal as printed."""
     sets: dict[str, Any] = {}
     largest = 0.0
     for name, found in our_figures(folder).items():

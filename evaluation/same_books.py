@@ -1,13 +1,12 @@
-"""What two books share of their runs of four words, by which `DropSameBooks.share` was looked at.
+"""The fractions of four-word runs that two books share, from which `DropSameBooks.share` was chosen.
 
     python evaluation/same_books.py $EDOS_DATA_DIR/gutenberg
 
-Two editions of Alice's Adventures in Wonderland (`pg11.txt`, `en_alice.txt`) are one book; no other two of a language
-are. Shares are those of sketches, as the step takes them. Writes evaluation/same_books.json.
+Two editions of Alice's Adventures in Wonderland (`pg11.txt`, `en_alice.txt`) are the same book; no other two books of a
+language are. The fractions are estimated from MinHash signatures, as in the step. Writes evaluation/same_books.json.
 """
 
 import argparse
-import json
 import tempfile
 from datetime import date
 from itertools import combinations
@@ -17,13 +16,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.machine import describe_machine
-from edos_dataset.cleaning.films import DropSameBooks
+from benchmarks.machine import describe_machine, write_result
+from edos_dataset.cleaning.duplicates import DropSameBooks
 from edos_dataset.runs.pipeline import split_rejects
-from edos_dataset.runs.shards import write_shard, write_text
-from edos_dataset.schema.books import READ_BOOKS
-from edos_dataset.sources.books.inventory import find_books
-from edos_dataset.sources.books.read import ReadBooks
+from edos_dataset.runs.shards import write_shard
+from edos_dataset.schema.tables import READ_BOOKS
+from edos_dataset.sources.inventory import find_books
+from edos_dataset.sources.read import ReadBooks
 
 LANGUAGES = ("en", "de", "es", "hu", "it", "nl", "pt")
 SHOWN = 3
@@ -36,7 +35,7 @@ def read_books(folder: Path, language: str) -> pa.Table:
 
 
 def shares(books: pa.Table) -> list[tuple[float, str, str]]:
-    """Return what every two books share of the smaller sketch, the most alike first."""
+    """Return the fraction of the smaller signature that each two books share, the most similar first."""
     sketches = DropSameBooks().sketches(books)
     rows, keys = sketches["row"].to_numpy(), sketches["key"].to_numpy()
     reach = sketches["reach"].to_numpy()
@@ -50,7 +49,7 @@ def shares(books: pa.Table) -> list[tuple[float, str, str]]:
 
 
 def that_leave(books: pa.Table) -> list[str]:
-    """Return the ids of the books that the step drops."""
+    """Return the ids of the books that the step removes."""
     with tempfile.TemporaryDirectory() as place:
         shard = Path(place) / "0.parquet"
         write_shard(shard, books)
@@ -67,8 +66,7 @@ def main() -> None:
     for language in LANGUAGES:
         books = read_books(folder, language)
         result[language] = {"books": books.num_rows, "most_alike": shares(books)[:SHOWN], "left": that_leave(books)}
-    write_text(Path(__file__).with_suffix(".json"), json.dumps(result, indent=1, ensure_ascii=False) + "\n")
-    print(json.dumps(result, indent=1, ensure_ascii=False))  # noqa: T201
+    write_result(Path(__file__).with_suffix(".json"), result, ascii_only=False)
 
 
 if __name__ == "__main__":

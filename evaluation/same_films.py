@@ -1,17 +1,16 @@
-"""Whether copies of films are found: true ones under two names, planted ones, and what two different films share.
+"""Whether copies of films are found: real ones under two names, planted ones, and what two different films share.
 
     python evaluation/same_films.py $EDOS_DATA_DIR
 
-Subtitles of three sources, two of which have some episodes of one show; what is one film says no sketch, but whole
-sentences: two documents are copies if they share at least half of the different sentences of six words or more that
-the shorter one has. Measured: what the step "films" finds of these and what else; how often copies lie in two splits
-before and after; planted copies with damaged letters, other sentence borders, parts; and what share of their runs of
-words is common to subtitles and transcripts of one episode, which were made without each other, and to others, by which
-`DropSameFilms.share` and `WIDTH` were chosen. Writes evaluation/same_films.json.
+Subtitles come from three sources, two of which share episodes of one show. Whole sentences, not MinHash signatures,
+decide which are the same film: two documents are copies if they share at least half of the shorter one's distinct
+sentences of six or more words. Measured are: how many of these the step "films" finds, and what else it removes; how
+often copies are in two splits before and after; planted copies with damaged letters, other sentence boundaries, or
+parts; and the fraction of word runs that is common to independently made subtitles and transcripts of one episode, and
+of different ones, from which `DropSameFilms.share` and `WIDTH` were chosen. Writes evaluation/same_films.json.
 """
 
 import argparse
-import json
 import random
 import tempfile
 from collections import Counter, defaultdict
@@ -24,19 +23,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.machine import describe_machine
+from benchmarks.machine import describe_machine, write_result
 from edos_dataset.arrays import unnest
-from edos_dataset.cleaning.films import DropSameFilms
+from edos_dataset.cleaning.duplicates import DropSameFilms
 from edos_dataset.cleaning.shingles import words_of
-from edos_dataset.commands.built_in import subtitles_to_dialogues
-from edos_dataset.publishing.layout import split_of
-from edos_dataset.runs.phases import run_stage
+from edos_dataset.publishing.splits import split_of
+from edos_dataset.recipes.subtitles import subtitles_to_dialogues
 from edos_dataset.runs.pipeline import Stage
-from edos_dataset.runs.shards import write_shard, write_text
+from edos_dataset.runs.run import run_stage
+from edos_dataset.runs.shards import write_shard
 from edos_dataset.sources.encodings import decode
 from edos_dataset.sources.inventory import find_films
-from edos_dataset.sources.scripts import read_script
-from edos_dataset.sources.speakers import read_cues
+from training.transcripts.scripts import read_script
+from training.transcripts.speakers import read_cues
 
 SUBTITLES = ("noisy_srt", "frasier/subtitles", "opensubtitles_xml")
 LEAST_WORDS, HALF = 6, 0.5
@@ -45,7 +44,7 @@ Films = dict[str, list[str]]
 
 
 def read_subtitles(source: Path) -> Films:
-    """Return the sentences of each document of a folder."""
+    """Return the sentences of each document in a folder."""
     table = find_films([source], "en").films
     for stage in [item for item in subtitles_to_dialogues() if isinstance(item, Stage)][:3]:
         table, _, _ = run_stage(stage, stage, table)
@@ -55,7 +54,7 @@ def read_subtitles(source: Path) -> Films:
 
 
 def read_speakers(folder: Path) -> Films:
-    """Return the sentences of each file of timed cues with speakers, read as the subtitle that it was made of."""
+    """Return the sentences of each file of timed cues with speakers, read as the original subtitle."""
     with tempfile.TemporaryDirectory() as place:
         target = Path(place) / "speakers"
         target.mkdir()
@@ -76,7 +75,7 @@ def _clock(seconds: float) -> str:
 
 
 def removed(films: Mapping[str, Sequence[str]], step: DropSameFilms) -> set[str]:
-    """Return the names of the documents that the step drops."""
+    """Return the names of the documents that the step removes."""
     names = list(films)
     parts = [names[start : start + SHARD] for start in range(0, len(names), SHARD)]
     with tempfile.TemporaryDirectory() as folder:
@@ -90,7 +89,7 @@ def removed(films: Mapping[str, Sequence[str]], step: DropSameFilms) -> set[str]
 
 
 def shared(sets: Mapping[str, set[Any]]) -> dict[tuple[str, str], float]:
-    """Return, of each pair of sets that share anything, the part of the smaller one that is in the other."""
+    """Return, for each pair of sets that share anything, the fraction of the smaller one that is in the other."""
     holders = defaultdict(list)
     for name, members in sets.items():
         for member in members:
@@ -114,7 +113,7 @@ def copies_of(films: Mapping[str, Sequence[str]]) -> dict[str, set[str]]:
 
 
 def judge_found(films: Mapping[str, Sequence[str]], step: DropSameFilms) -> dict[str, Any]:
-    """Hold what leaves against the copies by whole sentences."""
+    """Compare the documents that the step removes with the copies by whole sentences."""
     copies, gone = copies_of(films), removed(films, step)
     stay = films.keys() - gone
     pairs = {(a, b) for a, others in copies.items() for b in others if a < b}
@@ -134,7 +133,7 @@ def judge_found(films: Mapping[str, Sequence[str]], step: DropSameFilms) -> dict
 
 
 def plant(sentences: Sequence[str], kind: str, dice: random.Random) -> list[str]:
-    """Return a copy of a film to which something was done, as the words of `kind` say."""
+    """Return a modified copy of a film; `kind` names the modification."""
     words = " ".join(sentences).split()
     for part, count in (("half", 2), ("fifth", 5), ("twentieth", 20)):
         if part in kind:
@@ -164,7 +163,9 @@ KINDS = (
 
 
 def judge_planted(films: Films, step: DropSameFilms, number: int, seed: int) -> dict[str, dict[str, float]]:
-    """Plant a copy of some films, a kind at a time; tell how often one of the two leaves, and how often the copy."""
+    """Plant copies of some films, one kind at a time; return how often one of a pair is removed, and how often the
+    copy.
+    """
     dice = random.Random(seed)
     chosen = dice.sample(sorted(films), number)
     results = {}
@@ -181,8 +182,8 @@ def judge_planted(films: Films, step: DropSameFilms, number: int, seed: int) -> 
 
 
 def judge_shares(films: Films, scripts: Films) -> dict[str, dict[str, list[float]]]:
-    """Tell, by the width of a run of words, what subtitles share with the transcript of their episode, which is the one
-    that shares most, and with the others: least, 5 %, median; then median, 99.9 %, most.
+    """Return, for each width of a word run, what subtitles share with the transcript of their episode (the one that
+    shares most), and with the others: minimum, 5 %, median; then median, 99.9 %, maximum.
     """
     results = {}
     for width in (3, 4, 5):
@@ -206,7 +207,7 @@ def _rounded(values: Iterable[float]) -> list[float]:
 
 
 def read_scripts(folder: Path) -> Films:
-    """Return what is said in each script of a folder; texts without any speech are passed over."""
+    """Return the speech of each script in a folder; texts without speech are skipped."""
     scripts = {}
     for path in sorted(folder.glob("*.txt")):
         try:
@@ -220,7 +221,7 @@ def main() -> None:
     """Measure and report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
-    parser.add_argument("--planted", type=int, default=60, help="films of which a copy of each kind is planted")
+    parser.add_argument("--planted", type=int, default=60, help="number of films with a planted copy of each kind")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
@@ -245,8 +246,7 @@ def main() -> None:
             frasier, read_scripts(arguments.data / "frasier" / "scripts")
         ),
     }
-    write_text(arguments.out, json.dumps(result, indent=1) + "\n")
-    print(json.dumps(result, indent=1))  # noqa: T201
+    write_result(arguments.out, result)
 
 
 if __name__ == "__main__":

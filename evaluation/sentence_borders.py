@@ -1,16 +1,15 @@
-"""What three rules before the turns are worth on subtitles whose speakers are known from scripts: sentences that go on
-behind a dash, full stops that were lost, and words that character recognition broke.
+"""The effect of three rules before turn segmentation, on subtitles whose speakers are known from scripts: sentences
+that continue after a dash, missing full stops, and words broken by character recognition.
 
-    python evaluation/sentence_borders.py DATA_DIR [--shown build/borders.txt]
+    python evaluation/sentence_borders.py DATA_DIR [--shown build/boundaries.txt]
 
-For each rule alone and for all: the borders that it takes away and those that it makes, each with what the speakers say
-("same", "new", or not known), and how the turns of the default recipe come out, on all labelled seams of confidence 0.5
-or more. A border that is not made counts nowhere, so the wrong seams are counted beside their share. The borders can be
-written to a file, to be read. Writes evaluation/sentence_borders.json.
+For each rule alone and for all together: the boundaries that it removes and adds, each with the speakers' label
+("same", "new", or unknown), and the metrics of the default recipe's turns, on all labelled boundaries with a confidence
+of at least 0.5. A boundary that is not made counts nowhere, so wrong boundaries are also given as a count. The
+boundaries can be written to a file for reading. Writes evaluation/sentence_borders.json.
 """
 
 import argparse
-import json
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -22,13 +21,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.machine import write_result
 from edos_dataset.arrays import unnest
 from edos_dataset.cleaning.lines import CleanLines
 from edos_dataset.runs.shards import write_text
 from edos_dataset.segmentation.sentences import SplitSentences
 from edos_dataset.segmentation.turns.stage import SegmentTurns
-from training.turns.scripts import split_lines
-from training.turns.sources import Split, read_frasier, read_friends_srt
+from training.turns.data import Split, read_frasier, read_friends_srt
+from training.turns.labels import split_lines
 
 CORPORA: dict[str, Callable[[Path, Split], pa.Table]] = {
     "frasier": lambda data_dir, split: read_frasier(data_dir, plain=False, split=split),
@@ -46,21 +46,21 @@ RULES = {
 SAID = {0: "new", 1: "same", -1: "unknown"}
 _NOT_LETTER = re.compile(r"[\W_]+")
 
-Borders = dict[tuple[str, int], tuple[str, str]]
+Boundaries = dict[tuple[str, int], tuple[str, str]]
 
 
 def split_by(rule: str) -> Split:
-    """Return what splits LINES by a rule of RULES."""
+    """Return the splitter of LINES by a rule in RULES."""
     at_dash, at_capital, mend = RULES[rule]
     stage = SplitSentences(go_on_at_dash=at_dash, end_at_capital=at_capital)
     return partial(split_lines, clean=CleanLines(mend=mend), split=stage)
 
 
-def borders(table: pa.Table) -> Borders:
-    """Return what the speakers say of every border between sentences, and the two sentences; by document and the number
-    of letters before, which no rule changes.
+def boundaries(table: pa.Table) -> Boundaries:
+    """Return the speakers' label of every boundary between sentences, and the two sentences; keyed by document and
+    number of letters before it, which no rule changes.
     """
-    found: Borders = {}
+    found: Boundaries = {}
     for row in table.select(["document_id", "sentences", "same_turn"]).to_pylist():
         letters, before = 0, ""
         for sentence, same in zip(row["sentences"], row["same_turn"], strict=True):
@@ -71,7 +71,7 @@ def borders(table: pa.Table) -> Borders:
 
 
 def turns(table: pa.Table) -> dict[str, float]:
-    """Measure the turns of the default recipe on the labelled seams."""
+    """Measure the turns of the default recipe on the labelled boundaries."""
     stage = SegmentTurns()
     begins = stage.begins(table, stage.score(table))
     same, sure = (table[name].combine_chunks().flatten().to_numpy() for name in ("same_turn", "label_confidence"))
@@ -96,10 +96,10 @@ def main() -> None:
     shown: list[str] = []
     for corpus, read in CORPORA.items():
         tables = {rule: read(args.data_dir, split_by(rule)) for rule in RULES}
-        plain = borders(tables["none"])
+        plain = boundaries(tables["none"])
         report[corpus] = {}
         for rule, table in tables.items():
-            here = borders(table)
+            here = boundaries(table)
             gone = {place: plain[place] for place in plain.keys() - here.keys()}
             made = {place: here[place] for place in here.keys() - plain.keys()}
             report[corpus][rule] = {
@@ -111,8 +111,7 @@ def main() -> None:
                 shown += [f"{corpus}\t{rule}\t{kind}\t{said}\t{text}" for said, text in some.values()]
     if args.shown:
         write_text(args.shown, "\n".join(sorted(shown)) + "\n")
-    write_text(Path(__file__).with_suffix(".json"), json.dumps(report, indent=1) + "\n")
-    print(json.dumps(report, indent=1))  # noqa: T201
+    write_result(Path(__file__).with_suffix(".json"), report)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
-"""How far similarity spreading can be trusted, by threshold and rule: how many get a label, and how often near seeds
-have the same one.
+"""The reliability of similarity spreading, by threshold and rule: how many dialogues get a label, and how often near
+seeds have the same label.
 
     edos crowd seed "$EDOS_DATA_DIR/edos_amt/mturk_groundtruth_labels.csv" --out build/seed
     edos curate "$EDOS_DATA_DIR/frasier/subtitles" "$EDOS_DATA_DIR/noisy_srt" "$EDOS_DATA_DIR/opensubtitles_xml" \
         --no-labels --out build/pool
     python evaluation/spreading.py --seed build/seed --pool build/pool --work build/spreading
 
-For each threshold: the seeds of the training part that would get a label from the other ones (of other words), and the
-share of them that would get their own, with a 95 % interval (Wilson); and what the pool gets under all rules. Writes
-evaluation/spreading.json and prints a table.
+For each threshold: how many seeds of the training split would get a label from the others (with other words), and the
+fraction of these that would get their own label, with a 95 % interval (Wilson); and what the pool gets under all rules.
+Writes evaluation/spreading.json and prints a table.
 """
 
 import argparse
@@ -44,9 +44,9 @@ def main() -> None:
         "--pool", type=Path, nargs="+", required=True, help="folders of `edos curate`, or files of JSON lines"
     )
     parser.add_argument("--encoder", default=DEFAULT_MODEL)
-    parser.add_argument("--history", type=int, default=4, help="earlier turns that count")
+    parser.add_argument("--history", type=int, default=4, help="number of earlier turns used")
     parser.add_argument("--thresholds", type=float, nargs="+", default=THRESHOLDS)
-    parser.add_argument("--work", type=Path, required=True, help="folder that keeps the vectors")
+    parser.add_argument("--work", type=Path, required=True, help="folder in which vectors are cached")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     arguments = parser.parse_args()
     store = VectorStore(arguments.work, Encoder(arguments.encoder))
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def read_dialogues(seed: Path, splits: list[str], store: VectorStore, history: int) -> tuple[Dialogues, list[int]]:
-    """Return the dialogues of some splits of a seed that have a label, and their labels."""
+    """Return the labelled dialogues in some splits of a seed, and their labels."""
     table = read_seed(seed, splits)
     table = table.filter(table["label"].is_valid())
     turns = labelled_of(table).turns
@@ -80,8 +80,8 @@ def read_dialogues(seed: Path, splits: list[str], store: VectorStore, history: i
 def measure(
     threshold: float, seeds: Dialogues, labels: list[int], pool: Dialogues, held_out: Dialogues
 ) -> dict[str, Any]:
-    """Return the line of a threshold: by rule for conflicts, the seeds near others and those of them with their label;
-    what the pool gets.
+    """Return the row of a threshold: for each conflict rule, how many seeds are near others and how many of them agree;
+    and what the pool gets.
     """
     row: dict[str, Any] = {"threshold": threshold}
     for conflict in get_args(Conflict):

@@ -1,12 +1,13 @@
-"""Do the speakers of a document tell more than its seams do? Instead of every seam by itself, all speakers of a film
-are found at once, by the scores of the seams and by who may speak: few people, one who is called speaks next and does
-not call himself, one who spoke before the last speaks again.
+"""Joint decoding of the speakers of a document, compared with independent boundaries. All speakers of a film are found
+together from the scores of the boundaries and from who may speak: few people; somebody who is addressed speaks next and
+does not address themself; the speaker before the last one speaks again.
 
     python evaluation/turn_decoding.py DATA_DIR --recipe training/recipes/turns/turns.yaml --cache build/turns
 
-A hidden Markov model whose state is who speaks and who spoke before; forward-backward gives the probability of every
-seam, in time linear in the sentences. Scores are those of the blend, each show's by models that did not see it. Writes
-evaluation/turn_decoding.json: the share of seams that are right, without it and with several weights of it.
+A hidden Markov model has the current and the previous speaker as its state; forward-backward gives the probability of
+every boundary, in time linear in the sentences. Scores are those of the blend, whose models did not see the show.
+Writes evaluation/turn_decoding.json: the fraction of right boundaries without the model, and with several weights of
+it.
 """
 
 import argparse
@@ -24,9 +25,9 @@ import pyarrow as pa
 
 from edos_dataset.arrays import Doubles, Floats, unnest
 from edos_dataset.runs.shards import write_text
-from evaluation.unseen_turns import parse, unseen_shows
+from evaluation.certain_dialogues import parse, unseen_shows
 from training.examples import report as say
-from training.turns.seams import Seams
+from training.turns.boundaries import Boundaries
 
 OUT = Path(__file__).with_suffix(".json")
 _CALLED = re.compile(r"^(?:[A-Za-z]+,? ){0,2}([A-Z][a-z]+),|, ([A-Z][a-z]+)[.!?]+$|^([A-Z][a-z]+)[.!?]+$")
@@ -39,13 +40,13 @@ you
 
 @dataclass(frozen=True)
 class Weights:
-    """What is likely of speakers.
+    """The weights of the speaker model.
 
     Attributes:
-        called: how much likelier one who was just called is to begin a turn than another.
-        returning: how much likelier one is who spoke before the last.
-        himself: how much less likely one is to say a sentence that calls him.
-        people: of a document at most, those of no name among them.
+        called: how much more likely somebody who was just addressed is to begin a turn.
+        returning: how much more likely the speaker before the last one is.
+        himself: how much less likely a speaker is to say a sentence that addresses them.
+        people: maximum number of people in a document, including unnamed ones.
     """
 
     called: float = 4.0
@@ -58,26 +59,26 @@ TRIED = (Weights(1.0, 1.0, 1.0), Weights(4.0, 1.0), Weights(1.0, 3.0, 1.0), Weig
 
 
 def calls(texts: Sequence[str]) -> list[set[str]]:
-    """Return who is called in each sentence, by what looks like a name at its beginning or end."""
+    """Return who is addressed in each sentence, from apparent names at its beginning or end."""
     found = [{name for match in _CALLED.finditer(text) for name in match.groups() if name} for text in texts]
     return [{name for name in names if name.lower() not in _NO_NAMES.split()} for names in found]
 
 
 def decode(same: Floats, called: Sequence[set[str]], weights: Weights) -> Doubles:
-    """Return P(same speaker) of each sentence of a document, all of them considered; NaN for the first.
+    """Return P(same speaker) of each sentence of a document, decoded jointly; NaN for the first.
 
     Args:
-        same: [sentences], what the seams say by themselves; NaN is taken for 0.5.
-        called: who is called in each sentence.
-        weights: of the model.
+        same: [sentences], the scores of the boundaries; NaN is replaced by 0.5.
+        called: who is addressed in each sentence.
+        weights: weights of the model.
     """
     names = Counter(name for those in called for name in those)
     known = [name for name, times in names.most_common(weights.people - 2) if times > 2]
-    people = max(len(known) + 2, 3)  # two and more without a name
+    people = max(len(known) + 2, 3)  # two or more without a name
     calling = np.array([[name in those for name in known] + [False] * (people - len(known)) for those in called], bool)
     says = np.where(calling, weights.himself, 1.0)
     stays = np.nan_to_num(same.astype(np.float64), nan=0.5)
-    ahead = [says[0][:, None] * np.full((people, people), people**-2)]  # [speaker, the one before]
+    ahead = [says[0][:, None] * np.full((people, people), people**-2)]  # [speaker, previous speaker]
     taking = [_taking(calling[place - 1], weights) for place in range(1, len(same))]
     for place in range(1, len(same)):
         new = np.einsum("sb,sbt->ts", ahead[-1], taking[place - 1]) * (1 - stays[place])
@@ -86,16 +87,16 @@ def decode(same: Floats, called: Sequence[set[str]], weights: Weights) -> Double
     after, decided = np.ones((people, people)), np.full(len(same), np.nan)
     for place in range(len(same) - 1, 0, -1):
         rest = after * says[place][:, None]
-        goes_on = stays[place] * rest
+        continues = stays[place] * rest
         changes = (1 - stays[place]) * np.einsum("sbt,ts->sb", taking[place - 1], rest)
-        on, off = (ahead[place - 1] * goes_on).sum(), (ahead[place - 1] * changes).sum()
+        on, off = (ahead[place - 1] * continues).sum(), (ahead[place - 1] * changes).sum()
         decided[place] = on / (on + off)
-        after = (goes_on + changes) / (goes_on + changes).sum()
+        after = (continues + changes) / (continues + changes).sum()
     return decided
 
 
 def _taking(called: np.ndarray, weights: Weights) -> Doubles:
-    """Return P(who takes the turn) by who speaks and who spoke before, [people, people, people]."""
+    """Return P(next speaker) by current and previous speaker, [people, people, people]."""
     people = len(called)
     chance = np.broadcast_to(np.where(called, weights.called, 1.0), (people, people, people)).copy()
     each = np.arange(people)
@@ -106,10 +107,10 @@ def _taking(called: np.ndarray, weights: Weights) -> Doubles:
 
 
 def accuracy(table: pa.Table, scores: Floats) -> float:
-    """Return the share of known seams [sentences] that the scores decide rightly, in percent."""
-    seams = Seams.of(table).at_least(0.5)
-    known = seams.known() & ~np.isnan(scores)
-    return round(100 * float(((scores >= 0.5) == (seams.same == 1))[known].mean()), 2)
+    """Return the percentage of labelled boundaries [sentences] that the scores decide correctly."""
+    boundaries = Boundaries.of(table).at_least(0.5)
+    known = boundaries.known() & ~np.isnan(scores)
+    return round(100 * float(((scores >= 0.5) == (boundaries.same == 1))[known].mean()), 2)
 
 
 def decoded(table: pa.Table, scores: Floats, weights: Weights) -> Floats:

@@ -1,5 +1,5 @@
-"""The EDOS authors' crowd labels: `mturk_groundtruth_labels.csv`, three people's answers for each dialogue (CC BY 4.0;
-the text is subtitles).
+"""The EDOS authors' crowd labels: `mturk_groundtruth_labels.csv`, the answers of three people for each dialogue (CC
+BY 4.0; the text is that of subtitles).
 """
 
 from collections.abc import Iterator
@@ -7,13 +7,14 @@ from pathlib import Path
 
 import datasets
 
-from edos_dataset.releases.raw import RawFiles, RawReleaseBuilder, Reject, Row, read_crowd
+from edos_dataset.releases.builders import RawFiles, RawReleaseBuilder
+from edos_dataset.releases.raw import Reject, Row, read_crowd
 from edos_dataset.schema import AMT_SEED, features
 
 
 class EdosAmt(RawReleaseBuilder):
-    """A dialogue a row: `dialogue_id`, `turns`, `label` of the last turn (null without a majority), `answers`; `edos
-    crowd seed` makes splits of it.
+    """One dialogue per row: `dialogue_id`, `turns`, `label` of the last turn (null without a majority) and `answers`;
+    `edos crowd seed` divides it into splits.
     """
 
     VERSION = datasets.Version("1.0.0")
@@ -22,7 +23,7 @@ class EdosAmt(RawReleaseBuilder):
 
     @classmethod
     def raw_files(cls, config: str) -> RawFiles:
-        """Return where the file lies."""
+        """Return the location of the file."""
         return RawFiles("edos_amt", {"train": ["mturk_groundtruth_labels.csv"]}, ("edos_amt", ""))
 
     def _info(self) -> datasets.DatasetInfo:
@@ -32,5 +33,5 @@ class EdosAmt(RawReleaseBuilder):
         )
 
     def rows(self, path: Path) -> Iterator[Row | Reject]:
-        """Yield the dialogues and what is rejected."""
+        """Yield the dialogues and the rejected rows."""
         return read_crowd(path)

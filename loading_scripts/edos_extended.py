@@ -1,5 +1,5 @@
-"""The EDOS authors' extended labels, spread from the crowd's to near dialogues or given by a classifier (CC BY 4.0; the
-text is subtitles).
+"""The EDOS authors' extended labels, spread from the crowd's to similar dialogues or assigned by a classifier (CC BY
+4.0; the text is that of subtitles).
 """
 
 from collections.abc import Iterator
@@ -7,7 +7,8 @@ from pathlib import Path
 
 import datasets
 
-from edos_dataset.releases.raw import RawFiles, RawReleaseBuilder, Reject, Row, read_extension
+from edos_dataset.releases.builders import RawFiles, RawReleaseBuilder
+from edos_dataset.releases.raw import Reject, Row, read_extension
 from edos_dataset.schema import EXTENDED, features
 
 _METHODS = {"similar": "spread", "self_labeled": "self-label", "similar_self_labeled": "spread"}
@@ -15,7 +16,7 @@ _COLUMNS = ("dialogue_id", "turns", "label", "method", "seed_id", "similarity", 
 
 
 class EdosExtended(RawReleaseBuilder):
-    """A dialogue a row, with the label of its last turn; the columns mean what they mean in the config `extended`."""
+    """One dialogue per row, with the label of its last turn; the columns are those of the config `extended`."""
 
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIGS = [
@@ -25,7 +26,7 @@ class EdosExtended(RawReleaseBuilder):
 
     @classmethod
     def raw_files(cls, config: str) -> RawFiles:
-        """Return where the file of a config lies."""
+        """Return the location of the file of a config."""
         return RawFiles("edos_amt", {"train": [f"{config}_dialogs.csv"]}, ("edos_amt", ""))
 
     def _info(self) -> datasets.DatasetInfo:
@@ -37,5 +38,5 @@ class EdosExtended(RawReleaseBuilder):
         )
 
     def rows(self, path: Path) -> Iterator[Row | Reject]:
-        """Yield the dialogues and what is rejected."""
+        """Yield the dialogues and the rejected rows."""
         return read_extension(path, _METHODS[self.config.name])

@@ -1,6 +1,4 @@
-"""A folder that this package wrote: of `edos curate`, `edos label`, `edos hydrate`, `edos labels-only`, `edos crowd
-seed` or `edos extend`.
-"""
+"""A folder that `edos curate`, `label`, `hydrate`, `labels-only`, `crowd seed` or `extend` wrote."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,28 +6,30 @@ from typing import Any
 
 import datasets
 import pyarrow as pa
+import pyarrow.parquet as pq
 
-from edos_dataset.releases.flat import flat_features, flat_rows
-from edos_dataset.releases.folders import folder_files, folder_tables
+from edos_dataset.releases.builders import features_of, folder_files, folder_tables
+from edos_dataset.releases.views import flat_features, flat_rows
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.shards import digest
+from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.schema import features
 
 _FLAT = "_flat"
 
 
 class EdosRun(datasets.ArrowBasedBuilder):  # type: ignore[misc]
-    """The rows of one of the folder's configs, by split, as they are.
+    """The rows of one of the folder's configs, by split.
 
     Args:
-        cache_dir: of `datasets`; by default its own.
-        data_dir: the folder.
-        config_name: one of its configs, by default the first of them; with "_flat" behind it, its flat view: a labelled
-            turn a row, with its context (`releases.flat`).
-        more: as `datasets.DatasetBuilder` takes them.
+        cache_dir: Cache folder of `datasets`; by default its own.
+        data_dir: The folder.
+        config_name: One of its configs, by default the first; followed by "_flat", its flat view: one labelled turn per
+            row, with its context (`releases.views`).
+        more: Further arguments of `datasets.DatasetBuilder`.
 
     Raises:
-        ValueError: the folder has no such config.
+        ValueError: The folder has no such config.
     """
 
     VERSION = datasets.Version("1.0.0")
@@ -43,7 +43,7 @@ class EdosRun(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         **more: Any,  # noqa: ANN401 - as the base class takes them
     ) -> None:
         base = config_name.removesuffix(_FLAT) if config_name else None
-        self.base, self.files = folder_files(Path(data_dir), base)
+        self.base, self.files = folder_files(place_of(data_dir), base)
         name = config_name or self.base
         content = [[split, [digest(path) for path in paths]] for split, paths in self.files.items()]
         more |= {"hash": hash_json(content), "data_dir": str(data_dir), "config_name": name}
@@ -53,15 +53,20 @@ class EdosRun(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         return datasets.DatasetInfo(description=__doc__, features=self._features())
 
     def _features(self) -> datasets.Features:
-        given = features(self.base)
+        given = self._written()
         return flat_features(given) if self.config.name.endswith(_FLAT) else given
+
+    def _written(self) -> datasets.Features:
+        """Return the columns of the config, with the labels of its files."""
+        path = next((path for paths in self.files.values() for path in paths), None)
+        return features(self.base) if path is None else features_of(self.base, pq.read_schema(path))
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
         return [datasets.SplitGenerator(split, {"paths": paths}) for split, paths in self.files.items()]
 
     def _generate_tables(self, paths: list[Path]) -> Iterator[tuple[str, pa.Table]]:
         wanted = self.info.features
-        for key, table in folder_tables(paths, features(self.base).arrow_schema):
+        for key, table in folder_tables(paths, self._written().arrow_schema):
             if self.config.name.endswith(_FLAT):
                 yield key, pa.table(flat_rows(table.to_pydict(), list(wanted)), schema=wanted.arrow_schema)
             else:

@@ -1,5 +1,5 @@
-"""EmpatheticDialogues: as its authors published it, in splits, or by emotion, as the EDOS authors did, plain or with
-labels on every turn (CC BY-NC 4.0).
+"""EmpatheticDialogues (CC BY-NC 4.0): in splits, as its authors published it, or by emotion, as the EDOS authors did,
+without or with a label on every turn.
 """
 
 from collections.abc import Iterator
@@ -8,14 +8,14 @@ from pathlib import Path
 import datasets
 
 from edos_dataset.labels import EMOTIONS, LABELS
-from edos_dataset.releases.conversations import read_conversations, read_splits
-from edos_dataset.releases.raw import RawFiles, RawReleaseBuilder, Reject, Row
+from edos_dataset.releases.builders import RawFiles, RawReleaseBuilder
+from edos_dataset.releases.raw import Reject, Row, read_conversations, read_splits
 from edos_dataset.schema import list_of
 
 
 class EmpatheticDialogues(RawReleaseBuilder):
-    """A conversation a row: `dialogue_id`, `emotion` of the speaker, `situation`, `turns` with `text`, `speaker` and,
-    if annotated, `label`.
+    """One conversation per row: `dialogue_id`, `emotion` of the speaker, `situation`, `turns` with `text`, `speaker`
+    and, if annotated, `label`.
     """
 
     VERSION = datasets.Version("1.0.0")
@@ -28,7 +28,7 @@ class EmpatheticDialogues(RawReleaseBuilder):
 
     @classmethod
     def raw_files(cls, config: str) -> RawFiles:
-        """Return where the files of a config lie: one for each split, or one for each emotion."""
+        """Return the locations of the files of a config: one for each split, or one for each emotion."""
         if config == "original":
             files = {"train": ["train.csv"], "validation": ["valid.csv"], "test": ["test.csv"]}
             return RawFiles("empathetic_dialogues", files, ("empathetic_dialogues/original", "original", ""))
@@ -50,7 +50,7 @@ class EmpatheticDialogues(RawReleaseBuilder):
         return datasets.DatasetInfo(description=__doc__, features=datasets.Features(columns), license="CC BY-NC 4.0")
 
     def rows(self, path: Path) -> Iterator[Row | Reject]:
-        """Yield the conversations and what is rejected."""
+        """Yield the conversations and the rejected ones."""
         return (
             read_splits(path)
             if self.config.name == "original"

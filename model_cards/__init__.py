@@ -1,1 +1,1 @@
-"""The cards of the models that ship, the templates that they are made of, and the command that makes them."""
+"""The cards of models: their templates, the code that fills them, and the cards of the shipped models."""

@@ -126,7 +126,7 @@ def _speech_words(speech: Speech, look: Look) -> list[Word]:
     if speech.stage and look.sound_hints:
         words = [Word(piece) for piece in f"({speech.stage})".split()] + words
     if look.names:
-        # OPUS cuts a sentence after a colon that a capital follows, so the name stands as a sentence of its own.
+        # OPUS cuts a sentence after a colon that a capital follows, so the name is a sentence by itself.
         words = [Word(f"{speech.speaker}:", True), *words]
     return words
 

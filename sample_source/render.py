@@ -1,6 +1,6 @@
 """Render the sample: python -m sample_source.render writes edos_dataset/sample/ from the screenplays.
 
-The tables here say which file format, encoding and defect each film gets; what is spoken stands in the screenplays.
+The tables here say which file format, encoding and defect each film gets; the speech is in the screenplays.
 """
 
 import json
@@ -47,7 +47,7 @@ class Film:
 FAULTS_XML = {(2, 2): "missing", (2, 4): "backward", (3, 2): "absurd", (3, 4): "malformed", (4, 3): "missing"}
 FAULTS_SRT = {(2, 2): "missing", (3, 3): "backward", (4, 2): "absurd"}
 HINTS = Look(sound_hints=True)
-OTHER, FOREIGN = "other_file_of_film", "other_language"
+OTHER, OTHER_LANGUAGE = "other_file_of_film", "other_language"
 
 FILMS = (
     Film(1, "opus"),
@@ -80,8 +80,8 @@ FILMS = (
     Film(24, "vtt", Look(sharing=0.9)),
     Film(25, "raw", Look(names=True, sound_hints=True)),
     Film(26, "ass", encoding="utf-8-sig", newline="\r\n"),
-    Film(27, "srt", markup=Markup(dash="-"), encoding="cp1252", newline="\r\n", outcome=FOREIGN),
-    Film(28, "srt", encoding="cp1250", outcome=FOREIGN),
+    Film(27, "srt", markup=Markup(dash="-"), encoding="cp1252", newline="\r\n", outcome=OTHER_LANGUAGE),
+    Film(28, "srt", encoding="cp1250", outcome=OTHER_LANGUAGE),
 )
 
 DETAILED = (1, 2, 3, 4, 6, 7, 8, 10, 12, 16, 18)

@@ -107,7 +107,7 @@ def write_vtt(film: Screenplay, blocks: list[Block], markup: Markup) -> str:
 
 
 def write_ass(film: Screenplay, blocks: list[Block], markup: Markup) -> str:
-    r"""Return an ASS file; the actor's name stands in its own field, lines are parted by \N, times in centiseconds."""
+    r"""Return an ASS file; the actor's name has its own field, lines are separated by \N, times in centiseconds."""
     events = []
     for block in blocks:
         start, end = (stamp(time)[1:-1].replace(",", ".") for time in (block.start, block.end))

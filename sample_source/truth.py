@@ -67,7 +67,7 @@ def film_turns(film: Screenplay) -> list[dict[str, Any]]:
 def turn_rejects(film: Screenplay, bad: Iterable[BadTurn]) -> list[dict[str, str]]:
     """List the turns that leave a film, with their reasons: the planned ones and those that they leave alone.
 
-    A removed turn parts its dialogue; a part of one turn leaves, too.
+    A removed turn splits its dialogue; a part of one turn is removed, too.
 
     Raises:
         ValueError: a planned turn is not in its scene, so that plan and screenplay differ.

@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from slow_tests import is_slow
+
 # A busy machine is no defect: no example has a time limit.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
@@ -46,9 +48,9 @@ def pytest_collection_finish():
 
 
 def pytest_collection_modifyitems(items):
-    """What starts processes or a Hub is slow, beside what is marked so."""
+    """Tests that start processes or a Hub are slow, and those of `slow_tests`, beside those that are marked so."""
     for item in items:
-        if {"commands", "hub"} & set(item.fixturenames):
+        if {"commands", "hub"} & set(item.fixturenames) or is_slow(item.nodeid.removeprefix("tests/")):
             item.add_marker(pytest.mark.slow)
 
 

@@ -1,8 +1,9 @@
-"""The house is kept: modules and functions of a size that is read at once, lines that fit a screen, and no address of
-a package registry in any file.
+"""The house is kept: files and functions that can be read, plain words, lines that fit a screen, and no address of a
+package registry in any file.
 """
 
 import ast
+import importlib.util
 import os
 import re
 import subprocess
@@ -12,31 +13,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-LONGEST_MODULE, LONGEST_FUNCTION, LONGEST_LINE = 250, 50, 120
-_OPTIONS = "a command's options, one a line"
-LONGER: dict[str, str] = {
-    "edos_dataset/cli/books.py:books": _OPTIONS,
-    "edos_dataset/cli/curate.py:curate": _OPTIONS,
-    "edos_dataset/cli/evaluate.py:evaluate": _OPTIONS,
-    "edos_dataset/cli/extend.py:extend": _OPTIONS,
-    "edos_dataset/cli/hydrate.py:hydrate": _OPTIONS,
-    "edos_dataset/cli/inspect.py:inspect": _OPTIONS,
-    "edos_dataset/cli/label.py:label": _OPTIONS,
-    "edos_dataset/cli/respond.py:respond": _OPTIONS,
-    "edos_dataset/cli/segment.py:segment": _OPTIONS,
-}
-"""Module, or `module:function`, that may be longer, and why."""
-MODULES = sorted((ROOT / "edos_dataset").rglob("*.py"))
+LONGEST_LINE = 120
 
 
-def functions_of(path):
-    """Return (name, lines without the docstring) of every function of a module."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            described = ast.get_docstring(node) is not None
-            first = node.body[0].end_lineno if described else node.lineno - 1
-            header = node.body[0].lineno - node.lineno if described else 0
-            yield node.name, node.end_lineno - first + header
+@pytest.fixture(scope="module")
+def check():
+    """The check of `make lint`."""
+    spec = importlib.util.spec_from_file_location("check_code", ROOT / ".ci" / "check_code.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def tracked():
@@ -50,24 +36,42 @@ def tracked():
             yield name, data.decode("utf-8", "replace")
 
 
-@pytest.mark.skipif(not (ROOT / "pyproject.toml").exists(), reason="no checkout")
-def test_modules_and_functions_are_read_at_once():
-    long = {}
-    for path in MODULES:
-        name = path.relative_to(ROOT).as_posix()
-        lines = len(path.read_text(encoding="utf-8").splitlines())
-        if lines > LONGEST_MODULE:
-            long[name] = lines
-        long |= {f"{name}:{function}": size for function, size in functions_of(path) if size > LONGEST_FUNCTION}
-    assert {name: lines for name, lines in long.items() if name not in LONGER} == {}
-    assert sorted(LONGER.keys() - long.keys()) == [], "no longer long: take them off the list"
+@pytest.mark.parametrize(
+    ("code", "branches"),
+    [
+        ("def f(): return 1", 1),
+        ("def f(a, b): return a and b or a", 3),
+        ("def f(a):\n    for x in a:\n        if x:\n            return x", 3),
+        ("def f(a):\n    def g(): return a and a\n    return g", 1),
+        ("def f(a): return [x for x in a if x]", 3),
+        ("def f(a):\n    try:\n        return a\n    except E:\n        return 1 if a else 2", 3),
+    ],
+)
+def test_complexity_counts_boolean_operators(check, code, branches):
+    assert check.complexity(ast.parse(code).body[0]) == branches
 
 
-def test_functions_are_measured_without_their_docstring(tmp_path):
-    (tmp_path / "m.py").write_text(
-        'def a(\n    x,\n):\n    """One\n\n    two.\n    """\n    return x\n\n\ndef b():\n    pass\n'
-    )
-    assert list(functions_of(tmp_path / "m.py")) == [("a", 4), ("b", 2)]
+def test_long_files_and_branched_functions_are_found(check):
+    branched = "def f(a):\n    return " + " or ".join(["a"] * 15) + "\n"
+    assert [fault.split(":")[0] for fault in check.faults_of_code("edos_dataset/a.py", branched)] == [
+        "edos_dataset/a.py"
+    ]
+    assert len(list(check.faults_of_code("edos_dataset/a.py", "\n" * 500))) == 1
+    assert list(check.faults_of_code("training/a.py", "\n" * 500)) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("the seams of a film", True),
+        ("what was told before", True),
+        ('row["seams"]', False),
+        ("go_on_at_dash", False),
+        ("the boundary", False),
+    ],
+)
+def test_words_that_the_glossary_replaces_are_found(check, line, found):
+    assert bool(list(check.faults_of_words("a.py", line))) is found
 
 
 def test_lines_fit_a_screen():

@@ -4,7 +4,17 @@ import re
 
 import pytest
 
-from edos_dataset.labels import DEFINITIONS, EMOTIONS, GROUPS, INTENTS, LABEL_IDS, LABELS, NEUTRAL, parse_label
+from edos_dataset.labels import (
+    DEFINITIONS,
+    EMOTIONS,
+    EXAMPLES,
+    GROUPS,
+    INTENTS,
+    LABEL_IDS,
+    LABELS,
+    NEUTRAL,
+    parse_label,
+)
 
 PINNED = """
 0 afraid 1 angry 2 annoyed 3 anticipating 4 anxious 5 apprehensive 6 ashamed 7 caring 8 confident 9 content 10
@@ -28,7 +38,7 @@ def test_groups():
     assert [*EMOTIONS, *INTENTS, NEUTRAL] == list(LABELS)
 
 
-def test_every_label_is_in_one_group_of_kin():
+def test_every_label_is_in_one_group():
     assert sorted(label for group in GROUPS.values() for label in group) == sorted(LABELS)
 
 
@@ -38,6 +48,10 @@ def test_every_label_has_a_definition_of_its_own():
         all(re.fullmatch(r"The [^.]+\.", text) for text in DEFINITIONS.values())
         and len(set(DEFINITIONS.values())) == 41
     )
+
+
+def test_every_label_has_an_example_of_its_own():
+    assert tuple(EXAMPLES) == LABELS and len(set(EXAMPLES.values())) == 41
 
 
 @pytest.mark.parametrize(("text", "number"), [("Afraid", 0), ("  JOYFUL\n", 22), ("Neutral ", 40)])

@@ -1,4 +1,4 @@
-"""No text that somebody else wrote can hold a run up: what reads it takes time in proportion to its length."""
+"""No untrusted text can hold a run up: reading it takes time in proportion to its length."""
 
 import ast
 import html
@@ -13,30 +13,30 @@ import pyarrow.compute as pc
 import pytest
 
 import edos_dataset
-from edos_dataset.cleaning import captions, markup
-from edos_dataset.crowd.readability import Readability
+from edos_dataset.cleaning import captions
+from edos_dataset.cleaning import captions as markup
+from edos_dataset.crowd.selection import Readability
 from edos_dataset.languages.detection import contradict_language, guess_language
-from edos_dataset.segmentation.spelling import number_words
 from edos_dataset.segmentation.turns.tokens import hash_tokens
 from edos_dataset.sources.detokenize import detokenize
 from edos_dataset.sources.encodings import decode
 from edos_dataset.sources.parsed import ReadError
-from edos_dataset.sources.speakers import read_cues
 from edos_dataset.sources.subtitles.opus import parse_opus
 from edos_dataset.sources.subtitles.text import parse_subtitles
 from edos_dataset.text import count_tokens, normal_form, normalise, tokenize
 from tests.support.adversaries import check_growth, texts_against, texts_of_signs
+from training.transcripts.matching import number_words
+from training.transcripts.speakers import read_cues
 
 ROOT = Path(edos_dataset.__file__).parent
 ANCHORED = {"match", "fullmatch"}
 BUILT = {  # modules that build an expression when they run, of text that is escaped: nothing in it repeats
+    "edos_dataset.cleaning.pseudonyms",
     "edos_dataset.crowd.answers",
     "edos_dataset.runs.shards",
-    "edos_dataset.segmentation.books.parts",
+    "edos_dataset.segmentation.books.paragraphs",
     "edos_dataset.segmentation.books.rules",
-    "edos_dataset.segmentation.books.styles",
-    "edos_dataset.segmentation.books.words",
-    "edos_dataset.segmentation.continuing",
+    "edos_dataset.segmentation.sentences",
     "edos_dataset.text",
 }
 
@@ -188,7 +188,7 @@ FUNCTIONS = {
     "readability": lambda text: Readability({}).score([text]),
     **READERS,
 }
-"""What takes a text that somebody else wrote."""
+"""Functions that take untrusted text."""
 
 KNOWN = ("\u0301\u0316", '" ', "' ", "made& ", " & edited", " & Edited ", "x{\\p1", "aI", "'s", "-->\n", "...\n", "#\n")
 

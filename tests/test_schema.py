@@ -22,22 +22,23 @@ from edos_dataset.schema import (
     TURN,
     TURN_LABEL_CONFIGS,
     arrow_schema,
+    describe,
     features,
 )
 
 COLUMNS = ("dialogue_id", "document_id", "language", "source", "certainty", "expected_errors", "turns")
 PACKAGE = Path(__file__).parents[1] / "edos_dataset"
 ELSEWHERE = {
-    "commands/labelled.py": "labels given to a data set of somebody else's, which keeps its own columns",
-    "releases/flat.py": "the flat view of any labelled config, with the types that this has",
+    "commands/labelled_objects.py": "labels given to a data set of somebody else's, which keeps its own columns",
+    "exports/datasets.py": "views of any config as datasets, with the labels of that config",
+    "exports/tables.py": "rows for other programs, with the columns that these or a user's table have",
+    "releases/views.py": "views of any config for training, with the types that this has",
     "releases/reported.py": "SCRATCH: dialogues of others as a report reads them, gone when it is written",
     "runs/engines/datasets.py": "tasks and what came of them, pickled: how this engine carries bytes",
-    "runs/likeness.py": "SKETCH: hashes of what a unit says, between two processes of a corpus step",
     "runs/pipeline.py": "REMOVALS: what a corpus step tells a run; nothing else reads it, and it is not published",
-    "runs/removals.py": "SURPLUS: REMOVALS with the shard before it, between two processes of a corpus step",
-    "runs/settling.py": "ALIKE: pairs of units, likewise",
-    "sources/books/read.py": "READ_BOOKS with the columns REASON and DETAIL behind, both of schema",
-    "sources/read.py": "LINES with the columns REASON and DETAIL behind, both of schema",
+    "runs/shuffle.py": "SURPLUS: REMOVALS with the shard before it, between two processes of a corpus step",
+    "runs/near_duplicates.py": "SKETCH and ALIKE: hashes and pairs of units, between processes of a corpus step",
+    "sources/documents.py": "LINES or READ_BOOKS, followed by REASON, DETAIL and KEPT_FILE, all of schema",
 }
 """The modules that put a schema together beside `edos_dataset.schema`, and why."""
 
@@ -123,6 +124,7 @@ def test_os_has_no_labels():
         "start",
         "end",
         "sentence_ids",
+        "speaker",
         "new_speaker",
         "one_speaker",
         "same_scene",
@@ -149,11 +151,7 @@ def makers_of_schemas(path):
 def test_columns_are_named_nowhere_else():
     makers = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py") if makers_of_schemas(path)}
     assert {name for name in makers if not name.startswith("schema/")} == set(ELSEWHERE)
-    assert {name for name in makers if name.startswith("schema/")} == {
-        "schema/books.py",
-        "schema/features.py",
-        "schema/tables.py",
-    }
+    assert {name for name in makers if name.startswith("schema/")} == {"schema/configs.py", "schema/tables.py"}
 
 
 def test_no_module_lists_the_configs_again():
@@ -192,3 +190,32 @@ def test_the_extended_set_says_of_a_seed_all_but_the_answers():
     assert {name: seed[name] for name in seed if name != "answers"} == {
         name: extended[name] for name in list(seed)[:-1]
     }
+
+
+def leaves(feature, at=""):
+    feature = getattr(feature, "feature", feature)
+    if not isinstance(feature, dict) or at.endswith("top"):
+        return [at[1:]]
+    return [name for key, part in feature.items() for name in leaves(part, f"{at}.{key}")]
+
+
+@pytest.mark.parametrize("config", REGISTRY)
+def test_every_column_is_described(config):
+    columns = describe(config)
+    assert [column.name for column in columns] == leaves(features(config))
+    assert all(column.type and column.meaning for column in columns)
+
+
+def test_types_in_words():
+    types = {column.name: column.type for column in describe("edos")}
+    assert types["turns.label"] == "label, 0 to 40" and types["turns.sentence_ids"] == "list of int32"
+    assert types["turns.top"] == "list of struct of label, probability" and types["source.year"] == "int32"
+
+
+@pytest.mark.parametrize("config", REGISTRY)
+def test_every_version_of_datasets_reads_the_metadata(config):
+    """Without `List`, which datasets has only from 4.0 on, and with the same columns."""
+    schema = arrow_schema(config)
+    assert b'"List"' not in schema.metadata[b"huggingface"]
+    assert Features.from_arrow_schema(schema) == features(config)
+    assert schema.equals(features(config).arrow_schema)

@@ -27,14 +27,14 @@ def test_tokens_are_counted_as_they_are_made(texts: list[str]) -> None:
 
 
 def test_hashes_are_those_of_earlier_versions() -> None:
-    """Weights and runs hold them."""
+    """Weights and runs contain them."""
     assert hash64("turn") == hash64(b"turn") == 14914494917266671731
     assert hash64("é") == hash64("é".encode())
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=127)))
 def test_ascii_is_normalised_as_any_other_text(text: str) -> None:
-    """The short cut gives the same."""
+    """The shortcut gives the same result."""
     assert normalise(text) == normalise(f"{text} é").removesuffix("é").rstrip()
 
 

@@ -1,3 +1,3 @@
-"""The scripts that make the models that the package ships, and what they share. They live in the repository, not in the
-wheel.
+"""The scripts that train the shipped models, and their shared code. They are part of the
+repository, not of the wheel.
 """

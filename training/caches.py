@@ -1,4 +1,4 @@
-"""Arrays that are dear to make and kept in a folder for the next run."""
+"""A cache of arrays that are expensive to compute, kept in a folder between runs."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -12,19 +12,19 @@ from edos_dataset.runs.shards import replacing
 
 
 def key_of(parts: Sequence[str]) -> str:
-    """Return a name for what is made of some texts, and of nothing else."""
+    """Return a cache key for a result that depends only on some texts."""
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
 
 
 def kept(path: Path | None, rows: int, make: Callable[[], Floats]) -> Floats:
-    """Return the array that a file keeps; where there is none, make it and keep it.
+    """Return the array cached in a file; compute and store it if the file is missing.
 
-    The file is whole or absent. One that is torn by other means, or has another number of rows, is made again.
+    The file is written atomically. A damaged file, or one with another number of rows, is computed again.
 
     Args:
-        path: `.npy`; None keeps nothing.
-        rows: the array's length.
-        make: what makes it.
+        path: `.npy` file; None caches nothing.
+        rows: the expected length of the array.
+        make: computes the array.
     """
     if path is None:
         return make()

@@ -1,7 +1,8 @@
-"""What of other makers' labelled sets no model may learn from: `evaluation/domain.py` measures there.
+"""The parts of third-party labelled sets that are held out from all training, since `evaluation/domain.py` measures on
+them.
 
-A set that comes with a part for this keeps it whole (`HELD_OUT_FILES`). Of a set with one file a fifth is held out, by
-a digest, so that training and evaluation agree without a list.
+A set with a file for evaluation holds out that whole file (`HELD_OUT_FILES`). Of a set in one file a fifth is held out
+by a digest, so that training and evaluation agree without a list.
 """
 
 import re
@@ -10,32 +11,32 @@ from hashlib import sha256
 from edos_dataset.crowd.splits import plain_text
 
 HELD_OUT_FILES = {"meld": "meld/dev_sent_emo.csv", "goemotions": "goemotions/dev.tsv", "swda": "swda/val.txt"}
-"""Source → the file of the data folder that is held out whole."""
+"""Source → the file of the data folder that is held out."""
 
-PARTED = ("emorynlp", "xed", "dailydialog", "esconv")
-"""Sources with one file, of which a part is held out."""
+SPLIT_BY_DIGEST = ("emorynlp", "xed", "dailydialog", "esconv")
+"""Sources in one file, part of which is held out."""
 
 ONE_IN = 5
-"""One key of so many is held out."""
+"""One in this many keys is held out."""
 
 READINGS_ONE_IN = 8
-"""One dialogue of so many is held out of those that we labelled by reading."""
+"""One in this many of the dialogues that we labelled by reading is held out."""
 
 
 def held_out(source: str, key: str) -> bool:
-    """Tell whether a dialogue or sentence of a set with one file is kept from training.
+    """Return whether a dialogue or sentence of a set in one file is held out from training.
 
     Args:
-        source: one of `PARTED`.
-        key: the dialogue's id; for "xed" the sentence itself, of which only letters and digits count, lower-cased, so
-            that copies are on the same side.
+        source: one of `SPLIT_BY_DIGEST`.
+        key: the dialogue's id; for "xed" the sentence, whose letters and digits are compared in lower case, so that
+            copies are in the same split.
 
     Raises:
-        ValueError: the set has files of its own for this, or is not known.
+        ValueError: the set has a separate file for evaluation, or is unknown.
     """
-    if source not in PARTED:
+    if source not in SPLIT_BY_DIGEST:
         raise ValueError(
-            f"{source!r} is not shared out by a digest: {', '.join(PARTED)} are; the others have files for it, "
+            f"{source!r} is not split by a digest: {', '.join(SPLIT_BY_DIGEST)} are; the others have files for it, "
             f"{', '.join(HELD_OUT_FILES.values())}"
         )
     same = plain_text(key) if source == "xed" else key
@@ -43,11 +44,11 @@ def held_out(source: str, key: str) -> bool:
 
 
 def held_out_reading(dialogue_id: str) -> bool:
-    """Tell whether a dialogue of `labels.readings` is kept from training, for validation and calibration: one of eight.
+    """Return whether a dialogue of `labels.readings` is held out for validation and calibration: one in eight.
 
     Args:
-        dialogue_id: as `read_readings` gives it; tasks of the crowd that show one dialogue, `ID` and `ID#2`, are on the
-            same side.
+        dialogue_id: as returned by `read_readings`; crowd tasks about one dialogue, `ID` and `ID#2`, are in the same
+            split.
     """
     digest = sha256(b"films\0" + re.sub(r"#\d+$", "", dialogue_id).encode()).digest()
     return digest[-1] % READINGS_ONE_IN == 0

@@ -4,12 +4,12 @@
         training/recipes/minilm/weak.yaml training/recipes/minilm/dialogue.yaml --out \
         edos_dataset/labeling/models/weights/general
 
-It packs a `DialogueClassifier`, or a `ContextClassifier` with several answers: then each answer labels the test part
-that is for it (`weak` and `dialogue` those of the recipes, `general` the held-out turns of films, whose first label by
-reading counts as the right one), and `metrics.json` has the figures of all by answer. The record beside the packed
-weights gains `packing`: the share of the labels of the first recipe's test part that stay the same, and the largest
-change of a probability. `--predictions` keeps logits and record of each answer as `evaluation/classifier_report.py`
-reads them. `python -m model_cards.render` then writes the cards.
+The model is a `DialogueClassifier`, or a `ContextClassifier` with several answers. In the latter case each answer is
+measured on its own test split (`weak` and `dialogue` on those of the recipes, `general` on the held-out turns of films,
+whose first label by reading counts as right), and `metrics.json` has the metrics by answer. The record beside the
+packed weights gains `packing`: the fraction of labels on the first recipe's test split that stay the same, and the
+largest change of a probability. `--predictions` saves logits and record of each answer for
+`evaluation/classifier_report.py`. `python -m model_cards.render` then writes the cards.
 """
 
 import argparse
@@ -24,26 +24,26 @@ from typing import Any
 import numpy as np
 
 from edos_dataset.arrays import Floats, Ints
-from edos_dataset.labeling.models.context_labeler import sees_vectors
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labeling.models.packed import pack
+from edos_dataset.labeling.models.saved_labelers import sees_vectors
 from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.labels import LABEL_IDS
-from edos_dataset.metrics.classification import evaluate_predictions
 from edos_dataset.runs.shards import replacing, write_text
 from training.classifier.data import load_data
 from training.classifier.recipe import read_recipe
 from training.held_out import held_out_reading
 from training.labels.readings import read_readings
+from training.predictions import evaluate_predictions
 
 
 @dataclass(frozen=True, eq=False)
 class Test:
-    """Turns with the label that counts as right.
+    """Turns with their reference labels.
 
     Attributes:
         dialogues: turns, oldest first.
-        rows: int64 [n], numbers of the judged turns, counted through all dialogues.
+        rows: int64 [n], indices of the labelled turns among the turns of all dialogues.
         labels: int64 [n].
     """
 
@@ -53,7 +53,7 @@ class Test:
 
     @property
     def groups(self) -> Ints:
-        """The dialogue of each judged turn, int64 [n]."""
+        """The dialogue of each labelled turn, int64 [n]."""
         found: Ints = np.repeat(np.arange(len(self.dialogues)), [len(turns) for turns in self.dialogues])[self.rows]
         return found
 
@@ -63,7 +63,7 @@ _TESTED = {
     "dialogue": ("edos_amt", "last turns of film dialogues on whose label people agreed"),
     "general": ("readings", "turns of films, labelled by a language model that read them; its first label is right"),
 }
-"""Task → the data set of its test part, and what that is."""
+"""Task → the dataset of its test split, and a description of it."""
 
 
 def main() -> None:
@@ -102,17 +102,17 @@ def parse_arguments() -> argparse.Namespace:
         type=Path,
         nargs="+",
         required=True,
-        help="recipes of train_classifier.py whose test parts are labelled; labels are compared on the first's",
+        help="recipes of train_classifier.py whose test splits are labelled; labels are compared on the first one",
     )
     parser.add_argument(
         "--data-dir",
         type=Path,
         default=os.environ.get("EDOS_DATA_DIR"),
-        help="folder of the data sets (default: $EDOS_DATA_DIR)",
+        help="folder of the datasets (default: $EDOS_DATA_DIR)",
     )
-    parser.add_argument("--cache", type=Path, help="folder that keeps embeddings")
+    parser.add_argument("--cache", type=Path, help="folder in which embeddings are cached")
     parser.add_argument("--out", type=Path, required=True, help="folder below edos_dataset/labeling/models/weights")
-    parser.add_argument("--predictions", type=Path, help="folder that gets a folder of predictions for each task")
+    parser.add_argument("--predictions", type=Path, help="folder for predictions, one subfolder for each task")
     arguments = parser.parse_args()
     if arguments.data_dir is None:
         parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder of the data sets")
@@ -120,7 +120,9 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def tests_of(arguments: argparse.Namespace) -> dict[str, Test]:
-    """Return the test parts by task: those of the recipes, and for a model of several answers the turns of films."""
+    """Return the test splits by task: those of the recipes and, for a model with several answers,
+    the turns of films.
+    """
     tests = {}
     for path in arguments.recipe:
         recipe = read_recipe(path)
@@ -130,7 +132,7 @@ def tests_of(arguments: argparse.Namespace) -> dict[str, Test]:
 
 
 def _films(folder: Path) -> Test:
-    """Return the turns that were labelled by reading and that no model learned from."""
+    """Return the turns that were labelled by reading and held out from training."""
     held = [each for each in read_readings(folder)[0] if held_out_reading(each.dialogue_id)]
     given = [names for each in held for names in each.labels]
     rows = np.flatnonzero([bool(names) for names in given])
@@ -138,7 +140,7 @@ def _films(folder: Path) -> Test:
 
 
 def packing_of(before: Floats, after: Floats, labels: Any, out: Path) -> dict[str, Any]:  # noqa: ANN401 - NumPy's own
-    """Return what the rounding changes of probabilities [n, 41]."""
+    """Return what rounding changes in probabilities [n, 41]."""
     return {
         "test_examples": len(labels),
         "equal_labels": round(float(np.mean(before.argmax(axis=1) == after.argmax(axis=1))), 4),
@@ -150,30 +152,30 @@ def packing_of(before: Floats, after: Floats, labels: Any, out: Path) -> dict[st
 
 
 def measure(task: str, probabilities: Floats, test: Test, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the figures of an answer on its test part, and keep its predictions where they are asked for."""
+    """Return the metrics of an answer on its test split, and save its predictions if `--predictions` is given."""
     config = json.loads((arguments.out / "config.json").read_text(encoding="utf-8"))
     temperature = float(config["answers"][task]["temperature"])
     logits = (np.log(np.maximum(probabilities, 1e-12)) * temperature).astype(np.float32)
     calibration = json.loads((arguments.out / "metrics.json").read_text(encoding="utf-8")).get("calibration", {})
     dataset, what = _TESTED[task]
-    told = {"test": {"dataset": dataset, "told": what}, "calibrated_on": calibration.get(task, {}).get("on")}
+    facts = {"test": {"dataset": dataset, "told": what}, "calibrated_on": calibration.get(task, {}).get("on")}
     if arguments.predictions:
         folder = arguments.predictions / task
         folder.mkdir(parents=True, exist_ok=True)
         record = json.loads((arguments.out / "record.json").read_text(encoding="utf-8"))
         record |= {"task": task, "name": f"{task}-minilm", "temperature": temperature}
         write_text(folder / "record.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
-        write_text(folder / "metrics.json", json.dumps(told, indent=2) + "\n")
+        write_text(folder / "metrics.json", json.dumps(facts, indent=2) + "\n")
         with replacing(folder / "predictions.npz") as temporary, temporary.open("wb") as file:
             np.savez_compressed(file, logits=logits, labels=test.labels, groups=test.groups)
-    return told | evaluate_predictions(logits, test.labels, temperature, test.groups)
+    return facts | evaluate_predictions(logits, test.labels, temperature, test.groups)
 
 
 def _shipped(folder: Path, task: str) -> str:
-    """Return the name by which the answer for a task of shipped weights is loaded.
+    """Return the name by which the shipped answer for a task is loaded.
 
     Raises:
-        ValueError: the package ships none from that folder.
+        ValueError: the package ships no model from that folder.
     """
     names = [model.name for model in SHIPPED.values() if model.weights.resolve() == folder.resolve()]
     if not names:
@@ -182,7 +184,7 @@ def _shipped(folder: Path, task: str) -> str:
 
 
 def ask(name: str, test: Test) -> Floats:
-    """Return a model's probabilities of the judged turns, float32 [n, 41]."""
+    """Return a model's probabilities for the labelled turns, float32 [n, 41]."""
     found: Floats = load_labeler(name).predict_proba(test.dialogues)[test.rows]
     return found
 

@@ -3,10 +3,10 @@
     python training/pack_generator.py models/chat --data-dir "$EDOS_DATA_DIR" --cache models/chat/labels \
         --out edos_dataset/generation/weights/chat
 
-The model's folder holds its predictor, in the folder `predictor`. Both are measured before and after on the test parts
-of their own recipes, and greedy answers to the first histories of the writer's are compared; the record beside the
-packed weights gains these figures as `packing`. A folder that is already packed is replaced once all is measured.
-`python -m model_cards.render` then writes the card.
+The model's folder contains its predictor in the subfolder `predictor`. Both are measured before and after packing on
+the test splits of their recipes, and greedy answers to the first histories of the response model's split are compared;
+the record beside the packed weights gains these figures as `packing`. An already packed folder is replaced once
+everything is measured. `python -m model_cards.render` then writes the card.
 """
 
 import argparse
@@ -25,13 +25,13 @@ from accelerate import Accelerator
 from edos_dataset.encoders.folders import read_json
 from edos_dataset.generation.loading import load_own
 from edos_dataset.generation.model import ResponseModel
-from edos_dataset.generation.packed import FILE, PREDICTOR, pack, unpack
 from edos_dataset.generation.predictor import ResponsePredictor
 from edos_dataset.generation.responder import Responder
+from edos_dataset.generation.shipped import FILE, PREDICTOR, pack, unpack
 from edos_dataset.runs.recipes import build
 from edos_dataset.runs.shards import write_text
 from training.generator.corpus import load_corpus
-from training.generator.measure import costs_of, figures_of
+from training.generator.fit import costs_of, figures_of
 from training.generator.pairs import Pairs
 from training.generator.recipe import GeneratorRecipe
 from training.generator.tasks import AnswerTask, LabelTask
@@ -59,9 +59,9 @@ def parse_arguments() -> argparse.Namespace:
         default=os.environ.get("EDOS_DATA_DIR"),
         help="folder of the raw releases (default: $EDOS_DATA_DIR)",
     )
-    parser.add_argument("--dialogues", help="folder or Hub id of the data set whose configs the recipe names")
-    parser.add_argument("--cache", type=Path, help="folder that keeps labels, such as that of the training")
-    parser.add_argument("--answers", type=int, default=200, help="greedy answers that are compared (default: 200)")
+    parser.add_argument("--dialogues", help="folder or Hub id of the dataset whose configs the recipe names")
+    parser.add_argument("--cache", type=Path, help="folder in which labels are cached, such as that of the training")
+    parser.add_argument("--answers", type=int, default=200, help="number of greedy answers to compare (default: 200)")
     arguments = parser.parse_args()
     if arguments.answers < 1:
         parser.error(f"--answers must be at least 1, got {arguments.answers}")
@@ -69,10 +69,10 @@ def parse_arguments() -> argparse.Namespace:
 
 
 def pack_and_measure(arguments: argparse.Namespace) -> None:
-    """Write the packed folder with its figures, or nothing.
+    """Write the packed folder with its measurements, or nothing.
 
     Raises:
-        ValueError: the model is none of ours, its data are not there, or `--out` holds something else.
+        ValueError: the model is not ours, its data are missing, or `--out` contains something else.
     """
     out: Path = arguments.out
     if out.is_dir() and any(out.iterdir()) and not (out / FILE).is_file():
@@ -92,8 +92,8 @@ def pack_and_measure(arguments: argparse.Namespace) -> None:
 
 
 def packing_of(before: Path, after: Path, arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return what the rounding changes, as `packing` in the record tells it: perplexities of the writer, accuracies of
-    the predictor, and shares of equal labels and answers.
+    """Return what rounding changes, as stored under `packing` in the record: perplexities of the response model,
+    accuracies of the predictor, and fractions of equal labels and answers.
     """
     recipe, table = _test_part(before, arguments)
     found: dict[str, Any] = {}
@@ -110,7 +110,7 @@ def packing_of(before: Path, after: Path, arguments: argparse.Namespace) -> dict
 
 
 def _test_part(folder: Path, arguments: argparse.Namespace) -> tuple[GeneratorRecipe, pa.Table]:
-    """Return the recipe of a trained model and its test part, a table of CONVERSATIONS."""
+    """Return the recipe of a trained model and its test split, a table of CONVERSATIONS."""
     path = folder / "record.json"
     recipe = build(GeneratorRecipe, read_json(path).get("recipe", {}), str(path))
     data_dir = Path(arguments.data_dir) if arguments.data_dir else None
@@ -119,7 +119,7 @@ def _test_part(folder: Path, arguments: argparse.Namespace) -> tuple[GeneratorRe
 
 
 def _figures(folder: Path, recipe: GeneratorRecipe, table: pa.Table) -> tuple[Pairs, dict[str, float]]:
-    """Return the pairs of a part, and the figures of the writer or predictor in a folder on all of them."""
+    """Return the pairs of a split, and the metrics of the response model or predictor in a folder on all of them."""
     predicts = recipe.kind == "predictor"
     model, tokenizer = load_own(folder, ResponsePredictor if predicts else ResponseModel, "cpu", packed=False)
     task = LabelTask(tokenizer) if predicts else AnswerTask(tokenizer, recipe.labelled)
@@ -129,21 +129,21 @@ def _figures(folder: Path, recipe: GeneratorRecipe, table: pa.Table) -> tuple[Pa
 
 
 def _equal(before: Path, after: Path, table: pa.Table, pairs: Pairs, most: int) -> dict[str, Any]:
-    """Return how many greedy answers to some histories, evenly over a part, are equal word by word, and the labels that
-    are predicted for them; where there is no predictor, under the true ones.
+    """Return how many greedy answers to evenly spread histories are equal word by word, and the labels predicted for
+    them; without a predictor, the true labels are used.
     """
     chosen = np.unique(np.linspace(0, len(pairs) - 1, min(most, len(pairs))).astype(np.int64))
     texts = table["texts"].combine_chunks().flatten().to_pylist()
     first, answer = pairs.first[chosen], pairs.answer[chosen]
     asked = [texts[begin:end] for begin, end in zip(first, answer, strict=True)]
     known = [pairs.labels[begin:end].tolist() for begin, end in zip(first, answer, strict=True)]
-    told = []
+    answers = []
     for folder in (before, after):
         responder = Responder.load(folder)
         own = responder.writer.takes_labels and responder.predictor is None
         labels = pairs.labels[answer].tolist() if own else None
-        told.append([one[0] for one in responder.respond(asked, labels, 1, 1, history_labels=known)])
-    both = list(zip(*told, strict=True))
+        answers.append([one[0] for one in responder.respond(asked, labels, 1, 1, history_labels=known)])
+    both = list(zip(*answers, strict=True))
     return {
         "answers": len(both),
         "equal_labels": round(float(np.mean([one.label == other.label for one, other in both])), _ROUND),

@@ -1,4 +1,4 @@
-"""Train the encoder of the scorer `context`, measured on shows that it has not seen, and write report and weights.
+"""Train the encoder of the scorer `context`, measure it on unseen shows, and write report and weights.
 
     python training/train_context_scorer.py --recipe training/recipes/turns/context.yaml --data-dir "$EDOS_DATA_DIR" \
         --cache build/turns --state build/context/friends --without friends
@@ -7,10 +7,10 @@
         --measured friends=build/context/friends --report evaluation/turns/context \
         --out edos_dataset/segmentation/turns/weights/context
 
-`--without` leaves a show out and measures on it, in all its forms: the encoder alone, and its mean with the blend whose
-parts did not see the show either (`train_turn_segmenter.py`; the cache keeps their scores). Without it all documents
-are learned from; the record's figures are then those of the `--measured` trainings. A training that was killed goes on
-with the same command, from its last checkpoint, to the same weights.
+`--without` leaves a show out of training and measures on it: the encoder alone, and its mean with the blend, whose
+parts did not see the show either (`train_turn_segmenter.py`; the cache stores their scores). Without it, all documents
+are used for training, and the record has the metrics of the `--measured` trainings. After an interruption the same
+command resumes from the last checkpoint, and ends with the same weights.
 """
 
 import argparse
@@ -29,28 +29,25 @@ from accelerate import Accelerator
 
 from edos_dataset.arrays import Bools, Floats
 from edos_dataset.runs.engines.base import available_cores
-from edos_dataset.runs.foreign import read_yaml
 from edos_dataset.runs.recipes import build
 from edos_dataset.runs.shards import replacing
-from edos_dataset.segmentation.turns.blend import blend
+from edos_dataset.runs.untrusted import read_yaml
 from edos_dataset.segmentation.turns.context import ContextScorer
 from edos_dataset.segmentation.turns.rules import RuleScorer
-from training.loop.checkpoints import remove_checkpoints
+from edos_dataset.segmentation.turns.scorers import blend
+from training.loop import remove_checkpoints
 from training.train_turn_segmenter import log_odds, report
-from training.turns.bench import LEARNERS, Bench, Corpus
-from training.turns.context_fit import fit_context, keep_state
-from training.turns.context_lessons import ContextSettings
-from training.turns.records import brief, facts_of
-from training.turns.report import assess, write_report
-from training.turns.tables import Results
+from training.turns.bench import LEARNERS, Bench, Corpus, brief, facts_of
+from training.turns.context_fit import ContextSettings, fit_context, keep_state
+from training.turns.report import Results, assess, write_report
 
 _SCORES = "scores.npy"
 _BACKBONES = {"all-MiniLM-L6-v2": "Apache-2.0"}
-"""Licences of the encoders that we begin with."""
+"""Licences of the pretrained encoders."""
 
 
 def train(arguments: argparse.Namespace) -> None:
-    """Train, measure and write what was asked for."""
+    """Train, measure and write, as the options state."""
     given = read_yaml(arguments.recipe)
     recipe = read_yaml(arguments.recipe.parent / given["turns"])
     settings = build(ContextSettings, given["context"], str(arguments.recipe))
@@ -80,7 +77,7 @@ def train(arguments: argparse.Namespace) -> None:
 
 
 def learn(table: pa.Table, settings: ContextSettings, arguments: argparse.Namespace) -> ContextScorer:
-    """Return the scorer that is learned from some documents, its weights rounded as they ship."""
+    """Return the scorer trained on some documents, its weights rounded as shipped."""
     torch.set_num_threads(arguments.threads)
     accelerator = Accelerator(mixed_precision=settings.precision, project_dir=str(arguments.state))
     if accelerator.num_processes > 1:
@@ -93,7 +90,7 @@ def learn(table: pa.Table, settings: ContextSettings, arguments: argparse.Namesp
 def measure_unseen(
     scorer: ContextScorer, bench: Bench, recipe: Mapping[str, Any], arguments: argparse.Namespace
 ) -> Results:
-    """Score the show that was left out, keep the scores, and measure them."""
+    """Score the show that was left out, store the scores, and measure them."""
     table = bench.corpus.documents(tested(bench.corpus, arguments.without, recipe))
     begun = time.process_time()
     scores = replace(scorer, threads=arguments.threads).same_turn(table)
@@ -108,12 +105,12 @@ def measure_unseen(
 
 
 def assess_shows(bench: Bench, recipe: Mapping[str, Any], measured: Mapping[str, Floats]) -> Results:
-    """Measure scores of shows by encoders that did not see them, alone and with the blend of the like.
+    """Measure encoders on shows that they did not see, alone and averaged with blends that did not see them either.
 
     Args:
-        bench: fits the parts of the blend, or has their scores.
-        recipe: that of the blend's parts.
-        measured: show → float32 [sentences] of its test documents.
+        bench: fits the parts of the blend, or loads their scores.
+        recipe: the recipe of the blend's parts.
+        measured: show → float32 [sentences] scores of its test documents.
     """
     corpus, tables = bench.corpus, []
     scores: dict[str, list[Floats]] = {name: [] for name in ("context", "encoder", "blend", "rules")}
@@ -138,7 +135,7 @@ def assess_shows(bench: Bench, recipe: Mapping[str, Any], measured: Mapping[str,
 
 
 def tested(corpus: Corpus, show: str, recipe: Mapping[str, Any]) -> Bools:
-    """Return which documents are those of a show that are measured on."""
+    """Return which documents are the test documents of a show."""
     test: Bools = (corpus.shows == show) & np.isin(corpus.table["corpus"].to_pylist(), recipe["test_corpora"])
     return test
 
@@ -150,12 +147,12 @@ def record_of(
     results: Results | None,
     arguments: argparse.Namespace,
 ) -> dict[str, Any]:
-    """Return the record of the weights: what was learned from, how, and what was measured."""
-    told = f"--recipe {arguments.recipe.as_posix()} --data-dir $EDOS_DATA_DIR --updates {settings.updates}"
-    told += f" --without {arguments.without!r}" if arguments.without else ""
-    told += f" --start {arguments.start.as_posix()}" if arguments.start else ""
+    """Return the record of the weights: training data, settings and metrics."""
+    options = f"--recipe {arguments.recipe.as_posix()} --data-dir $EDOS_DATA_DIR --updates {settings.updates}"
+    options += f" --without {arguments.without!r}" if arguments.without else ""
+    options += f" --start {arguments.start.as_posix()}" if arguments.start else ""
     packages = ("accelerate", "numpy", "simplemma", "torch", "transformers")
-    command = f"python training/train_context_scorer.py {told}"
+    command = f"python training/train_context_scorer.py {options}"
     names = list(dict.fromkeys(table["corpus"].to_pylist()))
     facts = facts_of(table, names, settings.seed, command, packages)
     licence = {name: licence for name, licence in _BACKBONES.items() if name == settings.backbone}
@@ -172,7 +169,6 @@ def record_of(
 
 
 def _kept_scores(folder: Path, corpus: Corpus, show: str, recipe: Mapping[str, Any]) -> Floats:
-    """Return the scores that a training without a show left in its folder."""
     scores: Floats = np.load(folder / _SCORES)
     table = corpus.documents(tested(corpus, show, recipe))
     sentences = sum(map(len, table["sentences"]))
@@ -188,18 +184,18 @@ def parse_arguments() -> argparse.Namespace:
     """Return the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("--data-dir", type=Path, default=os.environ.get("EDOS_DATA_DIR"), help="data sets (default: $EDOS_DATA_DIR)")
-    add("--recipe", type=Path, required=True, help="YAML: `turns`, the recipe of the others; `context`, the settings")
+    add("--data-dir", type=Path, default=os.environ.get("EDOS_DATA_DIR"), help="datasets (default: $EDOS_DATA_DIR)")
+    add("--recipe", type=Path, required=True, help="YAML: `turns`, that of the other scorers; `context`, the settings")
     add("--cache", type=Path, required=True, help="folder of train_turn_segmenter.py's documents and scores")
     add("--state", type=Path, required=True, help="folder of this training: checkpoints, its last state, scores")
-    add("--without", help="a show that is left out and measured on")
-    add("--start", type=Path, help="folder of an earlier training, with whose weights this one begins")
-    add("--measured", nargs="+", default=[], metavar="SHOW=FOLDER", help="earlier trainings without a show")
-    add("--updates", type=int, help="in the place of the recipe's; 0 only measures what --start names")
-    add("--threads", type=int, default=available_cores(), help="of torch (default: the processors)")
+    add("--without", help="a show to leave out of training and measure on")
+    add("--start", type=Path, help="folder of an earlier training from whose weights to start")
+    add("--measured", nargs="+", default=[], metavar="SHOW=FOLDER", help="earlier trainings, each without a show")
+    add("--updates", type=int, help="overrides the recipe; 0 only measures the model in --start")
+    add("--threads", type=int, default=available_cores(), help="threads of torch (default: the processors)")
     add("--checkpoint-every", type=int, default=100, help="updates between two checkpoints")
-    add("--report", type=Path, help="folder of the report (default, without a show: in the state)")
-    add("--out", type=Path, help="folder that gets the weights and their record")
+    add("--report", type=Path, help="folder of the report (default with --without: in --state)")
+    add("--out", type=Path, help="folder for the weights and their record")
     arguments = parser.parse_args()
     if arguments.data_dir is None:
         parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder of the data sets")

@@ -4,11 +4,12 @@ larger labeler.
     python training/train_fast_labeler.py --data-dir "$EDOS_DATA_DIR" --recipe training/recipes/minilm/fast.yaml --out \
         edos_dataset/labeling/models/weights/fast
 
-It learns from the turns of all sources that the recipe names, labelled or not, each seen alone. The targets are the
-teacher's probabilities, mixed with people's labels where these are of our 41. A near-copy of a held-out text of any set
-is left out, but of the hand-labelled frequent turns. The validation part of the weak labeler's set chooses the penalty,
-the damping and the temperature; its test part is looked at once, with the rounded table that ships. `--cache` keeps the
-teacher's answers, the costly part, in blocks: minutes to an hour, where the rest takes some minutes on two cores.
+The training data are the turns of all sources in the recipe, labelled or not, without their histories. The targets are
+the teacher's probabilities, mixed with human labels if these are among our 41. Near-duplicates of held-out texts of any
+set are left out, except the hand-labelled frequent turns. The validation split of the weak labeler's set chooses the
+penalty, the damping and the temperature; its test split is measured once, with the rounded table that is shipped.
+`--cache` stores the teacher's probabilities in blocks: they take minutes to an hour, the rest a few minutes on two
+cores.
 """
 
 import argparse
@@ -26,24 +27,36 @@ from typing import Any, ClassVar
 import numpy as np
 
 from edos_dataset.arrays import Floats, Ints
-from edos_dataset.labeling.models.labelers import Labeler, check_labeler, load_labeler
-from edos_dataset.labeling.models.ngrams import FIRST, KINDS
-from edos_dataset.labeling.models.static import StaticLabeler
-from edos_dataset.metrics.calibration import fit_temperature, softmax
-from edos_dataset.metrics.classification import cross_entropy, evaluate_predictions
-from edos_dataset.runs.foreign import read_yaml
+from edos_dataset.labeling.models.base import Labeler
+from edos_dataset.labeling.models.labelers import check_labeler, load_labeler
+from edos_dataset.labeling.models.static import FIRST, KINDS, StaticLabeler
+from edos_dataset.metrics.classification import cross_entropy, fit_temperature, softmax
 from edos_dataset.runs.recipes import RecipeError, build
 from edos_dataset.runs.shards import digest
+from edos_dataset.runs.untrusted import read_yaml
 from training.examples import report
-from training.heads.fast_data import Texts, ask, gather, read_sources, sampled, targets_of, words_held_out
-from training.heads.ngram_fit import bags_of, choose_keys, fit, rounded, soften
+from training.fast_labels import (
+    Texts,
+    ask,
+    bags_of,
+    choose_keys,
+    fit,
+    gather,
+    read_sources,
+    rounded,
+    sampled,
+    soften,
+    targets_of,
+    words_held_out,
+)
 from training.labels.results import licence
 from training.labels.sources import WEAK, Corpus
+from training.predictions import evaluate_predictions
 
 
 @dataclass(frozen=True)
 class FastRecipe:
-    """What training/recipes/minilm/fast.yaml says; comments there explain every key."""
+    """The keys of training/recipes/minilm/fast.yaml, whose comments explain them."""
 
     name: ClassVar[str] = "fast"
 
@@ -67,7 +80,7 @@ def read_recipe(path: Path) -> FastRecipe:
     """Read a recipe.
 
     Raises:
-        RecipeError: a key that is none, or a value of the wrong type or out of range.
+        RecipeError: a key is unknown, or a value has the wrong type or is out of range.
     """
     recipe = build(FastRecipe, read_yaml(path) or {}, str(path))
     if WEAK not in recipe.sources or not all(weight > 0 for weight in recipe.sources.values()):
@@ -78,6 +91,13 @@ def read_recipe(path: Path) -> FastRecipe:
         raise RecipeError(f"{path}: labels names {strange[0]!r}, which is none of the sources")
     if not all(0 <= part <= 1 for part in recipe.labels.values()):
         raise RecipeError(f"{path}: labels must be from 0 to 1, the part of people's labels in the targets")
+    _check_ranges(recipe, path)
+    if not recipe.kinds or recipe.kinds != tuple(kind for kind in KINDS if kind in recipe.kinds):
+        raise RecipeError(f"{path}: kinds must be some of {', '.join(KINDS)}, in this order")
+    return recipe
+
+
+def _check_ranges(recipe: FastRecipe, path: Path) -> None:
     if not recipe.power or not recipe.l2 or min((*recipe.power, *recipe.l2)) < 0:
         raise RecipeError(f"{path}: power and l2 must each have one value or several, none below 0")
     for key, least in (("unlabelled", 0), ("seed", 0), ("least", 1), ("ngrams", 1), ("iterations", 1), ("short", 0)):
@@ -85,33 +105,31 @@ def read_recipe(path: Path) -> FastRecipe:
             raise RecipeError(f"{path}: {key} must be at least {least}, got {getattr(recipe, key)}")
     if recipe.teacher_temperature <= 0:
         raise RecipeError(f"{path}: teacher_temperature must be above 0, got {recipe.teacher_temperature}")
-    if not recipe.kinds or recipe.kinds != tuple(kind for kind in KINDS if kind in recipe.kinds):
-        raise RecipeError(f"{path}: kinds must be some of {', '.join(KINDS)}, in this order")
-    return recipe
 
 
 def calibrated(labeler: StaticLabeler, texts: Sequence[str], labels: Ints) -> tuple[StaticLabeler, float]:
-    """Return the labeler at the temperature of the lowest cross-entropy on labelled texts, and that cross-entropy."""
+    """Return the labeler at the temperature with the lowest cross-entropy on labelled texts, and that cross-entropy."""
     logits = labeler.logits(texts)
     temperature = round(fit_temperature(logits, labels), 4)
     return replace(labeler, temperature=temperature), cross_entropy(softmax(logits, temperature), labels)
 
 
 def validation_of(corpus: Corpus) -> tuple[list[str], Ints]:
-    """Return the texts and labels of the weak labeler's validation part."""
+    """Return the texts and labels of the weak labeler's validation split."""
     held = corpus.held[WEAK]
     labels = [target.values.argmax() for each in held if (target := each.targets[-1])]
     return [each.turns[-1] for each in held], np.array(labels, np.int64)
 
 
 def train(recipe: FastRecipe, found: Texts, answers: Floats, validation: tuple[Sequence[str], Ints]) -> StaticLabeler:
-    """Fit for every choice of damping and penalty, and return the one with the lowest cross-entropy on the validation
-    part; its record says what was chosen.
+    """Fit with every combination of damping and penalty; return the labeler with the lowest validation cross-entropy.
+
+    Its record states the chosen values.
 
     Args:
-        recipe: of the training.
+        recipe: the training.
         found: the texts.
-        answers: float32 [texts, 41], the teacher's.
+        answers: float32 [texts, 41], the teacher's probabilities.
         validation: texts and their labels.
     """
     targets = targets_of(found, soften(answers, recipe.teacher_temperature), recipe.frequency)
@@ -138,7 +156,7 @@ def describe(
     recipe: FastRecipe,
     arguments: argparse.Namespace,
 ) -> dict[str, Any]:
-    """Return the record: metrics of the test part, beside the teacher's, and how the labeler was made."""
+    """Return the record: test metrics of the labeler and its teacher, and how the labeler was made."""
     test = corpus.tests[WEAK]
     texts, labels = [turns[-1] for turns in test.dialogues], test.labels
     logits, answers = labeler.logits(texts), ask(teacher, texts, arguments.cache)
@@ -183,17 +201,15 @@ def parse_arguments() -> argparse.Namespace:
         "--data-dir",
         type=Path,
         default=os.environ.get("EDOS_DATA_DIR"),
-        help="folder of the data sets (default: $EDOS_DATA_DIR)",
+        help="folder of the datasets (default: $EDOS_DATA_DIR)",
     )
     parser.add_argument(
         "--recipe", type=Path, required=True, help="YAML with the sources, the targets and the values to choose from"
     )
-    parser.add_argument("--out", type=Path, required=True, help="folder that gets static.safetensors and record.json")
+    parser.add_argument("--out", type=Path, required=True, help="folder for static.safetensors and record.json")
+    parser.add_argument("--teacher", help="overrides the recipe's teacher: a shipped labeler, a model folder, a Hub id")
     parser.add_argument(
-        "--teacher", help="another teacher than the recipe's: a shipped labeler, a model folder, a Hub id"
-    )
-    parser.add_argument(
-        "--cache", type=Path, help="folder that keeps the teacher's answers and the embeddings for the next training"
+        "--cache", type=Path, help="folder in which the teacher's probabilities and embeddings are cached"
     )
     arguments = parser.parse_args()
     if arguments.data_dir is None:

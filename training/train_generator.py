@@ -1,4 +1,4 @@
-"""Train a model that answers, plain or with feeling, or the predictor of the answer's label.
+"""Train a response model, plain or conditioned on emotions, or the predictor of the response's label.
 
     accelerate launch training/train_generator.py --recipe training/recipes/small/empathetic.yaml \
         --data-dir "$EDOS_DATA_DIR" --out models/empathetic
@@ -7,18 +7,18 @@
     accelerate launch training/train_generator.py --recipe training/recipes/small/empathetic.yaml \
         --start models/empathetic_os --out models/empathetic_os_ed
 
-The recipe names what it learns from: EmpatheticDialogues and DailyDialog as they were released, below `--data-dir`, or
-a config of a data set (`os`, `edos`, `edos_initial`, ...), a folder or a Hub id given as `--dialogues`. Every turn from
-the second on is an answer to those before it. Turns without a label get one, where the model needs it, and `--cache`
-keeps them.
+The recipe names the training data: EmpatheticDialogues and DailyDialog in their released form, below `--data-dir`, or a
+config of a dataset (`os`, `edos`, `edos_initial`, ...), whose folder or Hub id is given as `--dialogues`. Every turn
+from the second on is an answer to those before it. If the model needs labels, turns without one are labelled, and
+`--cache` stores the labels.
 
-It runs on a CPU, in several CPU processes (`--config_file training/recipes/two_cpu_processes.yaml`), on one and on many
-GPUs. An update sees the same pairs whatever the number of processes, so losses agree up to rounding, and up to dropout,
-which every process draws for itself. A training that was killed goes on with the same command, from its last
-checkpoint, to the same weights.
+It runs on a CPU, in several CPU processes (`--config_file training/recipes/two_cpu_processes.yaml`), and on one or more
+GPUs. An update sees the same pairs with any number of processes, so losses agree up to rounding and dropout, which
+every process draws separately. After an interruption the same command resumes from the last checkpoint, and ends with
+the same weights.
 
-`--out` becomes a model folder: the weights with their code and tokenizer, `metrics.json` (validation and test part, and
-what single tokens tell), `record.json`, `log.jsonl` with every update, and `learning_curves.png`.
+`--out` becomes a model folder: the weights with their code and tokenizer, `metrics.json` (validation and test metrics,
+with those of a unigram model), `record.json`, `log.jsonl` with every update, and `learning_curves.png`.
 """
 
 import argparse
@@ -33,13 +33,11 @@ from edos_dataset.generation.model import ResponseModel
 from edos_dataset.runs.recipes import RecipeError
 from edos_dataset.schema import SPLITS
 from training.generator.corpus import load_corpus
-from training.generator.fit import fit, updates_of
-from training.generator.measure import target_counts
+from training.generator.fit import fit, target_counts, updates_of
 from training.generator.model import begin_at_frequencies, build_learner
 from training.generator.recipe import GeneratorRecipe, read_recipe
 from training.generator.results import write_results
-from training.loop.checkpoints import remove_checkpoints
-from training.loop.processes import start_processes
+from training.loop import remove_checkpoints, start_processes
 
 
 def main() -> None:
@@ -64,16 +62,16 @@ def parse_arguments() -> argparse.Namespace:
         default=os.environ.get("EDOS_DATA_DIR"),
         help="folder of the raw releases (default: $EDOS_DATA_DIR)",
     )
-    parser.add_argument("--dialogues", help="folder or Hub id of the data set whose configs the recipe names")
+    parser.add_argument("--dialogues", help="folder or Hub id of the dataset whose configs the recipe names")
     parser.add_argument("--out", type=Path, required=True, help="folder that becomes the model")
     parser.add_argument("--start", type=Path, help="folder of a trained model of the same kind to start from")
-    parser.add_argument("--cache", type=Path, help="folder that keeps labels for the next training")
+    parser.add_argument("--cache", type=Path, help="folder in which labels are cached")
     parser.add_argument("--checkpoint-every", type=int, default=500, help="updates between two checkpoints")
-    parser.add_argument("--threads", type=int, help="threads of a process (default: the processors, shared)")
-    parser.add_argument("--processes", type=int, help="refuse to run with another number of processes")
+    parser.add_argument("--threads", type=int, help="threads of a process (default: an equal part of the processors)")
+    parser.add_argument("--processes", type=int, help="the required number of processes")
     arguments = parser.parse_args()
     if (arguments.out / "metrics.json").is_file():
-        parser.error(f"{arguments.out} holds a finished training: choose another --out, or remove it to train anew")
+        parser.error(f"{arguments.out} holds a finished training: choose another --out, or remove it to train again")
     if arguments.start and not (arguments.start / "config.json").is_file():
         parser.error(f"--start {arguments.start} is no model folder: it has no config.json")
     for name in ("checkpoint_every", "threads"):
@@ -85,7 +83,7 @@ def parse_arguments() -> argparse.Namespace:
 def train(recipe: GeneratorRecipe, accelerator: Accelerator, arguments: argparse.Namespace) -> None:
     """Train the recipe's model and write its folder."""
     arguments.out.mkdir(parents=True, exist_ok=True)
-    with accelerator.main_process_first():  # the first process labels and learns the tokenizer for the others
+    with accelerator.main_process_first():  # the first process labels and trains the tokenizer for the others
         cache: Path = arguments.cache or arguments.out / "labels"
         corpus = load_corpus(recipe, arguments.data_dir, arguments.dialogues, cache)
         set_seed(recipe.seed)
@@ -95,7 +93,7 @@ def train(recipe: GeneratorRecipe, accelerator: Accelerator, arguments: argparse
         raise ValueError(f"no pair is left for {' and '.join(empty)}: raise max_tokens, {recipe.max_tokens} now")
     if recipe.first_bias == "frequencies" and isinstance(learner.model, ResponseModel) and arguments.start is None:
         begin_at_frequencies(learner.model, target_counts(parts["train"], len(learner.tokenizer), of_labels=False))
-    set_seed(recipe.seed, device_specific=True)  # the model starts alike in all processes; dropout differs
+    set_seed(recipe.seed, device_specific=True)  # all processes start from the same model; their dropout differs
     size = sum(parameter.numel() for parameter in learner.model.parameters())
     accelerator.print(
         f"{recipe.kind}: {', '.join(f'{len(part)} {split}' for split, part in parts.items())} pairs; left out of "

@@ -1,15 +1,15 @@
-"""Train the encoder that gives every label: each turn is read once, one head labels it alone, another in its dialogue.
+"""Train the encoder for all labels: each turn is encoded once; one head labels it alone, another in its dialogue.
 
     accelerate launch training/train_labels.py --recipe training/recipes/minilm/labels.yaml --data-dir \
         "$EDOS_DATA_DIR" --out models/labels
 
-It learns from everything that others labelled (`training/labels/sources.py`): a label of theirs is a set of ours, of
-which one is right. Both heads are trained at once, on parts of dialogues of all sources mixed; then the probabilities
-are calibrated on turns of films.
+The training data are all sets that others labelled (`training/labels/sources.py`): a label of theirs stands for a set
+of ours, one of which is right. Both heads are trained together, on parts of dialogues mixed from all sources; then the
+probabilities are calibrated on turns of films.
 
-It runs on a CPU, in several processes and on GPUs. A training that was killed goes on with the same command, from its
-last checkpoint, to the same weights. `--out` becomes a model folder: the weights with their code and tokenizer,
-`record.json`, a card, `metrics.json` (of held-out parts; the test parts are measured by `evaluation/domain.py`), and
+It runs on a CPU, in several processes and on GPUs. After an interruption the same command resumes from the last
+checkpoint, and ends with the same weights. `--out` becomes a model folder: the weights with their code and tokenizer,
+`record.json`, a card, `metrics.json` (of held-out parts; `evaluation/domain.py` measures on the test splits), and
 `log.jsonl` with every update.
 """
 
@@ -29,27 +29,25 @@ from edos_dataset.labeling.models.context import ContextClassifier
 from edos_dataset.runs.recipes import RecipeError
 from training.classifier.model import build_tokenizer
 from training.labels.answers import Vectors, answers_of, hits, rows_of, vectors_of
-from training.labels.conventions import convention_of
 from training.labels.fit import fit
-from training.labels.model import JointModel, build_model
+from training.labels.model import JointModel, build_model, convention_of
 from training.labels.plan import Lessons, lessons_of
 from training.labels.recipe import LabelsRecipe, read_recipe
 from training.labels.results import calibrate_model, make_record, rounded, write_model
 from training.labels.sources import NAMES, Corpus, load_corpus
-from training.loop.checkpoints import remove_checkpoints
-from training.loop.processes import start_processes
+from training.loop import remove_checkpoints, start_processes
 
 
 class Learned(NamedTuple):
-    """What a training comes to.
+    """The result of a training.
 
     Attributes:
-        model: with the averaged weights.
-        tokenizer: its own.
-        lessons: what it learned from.
+        model: the model with the averaged weights.
+        tokenizer: the model's.
+        lessons: the training data.
         held: the held-out turns.
-        answers: answer → logits of these, float32 [targets, 41].
-        seconds: of the updates.
+        answers: answer → logits of the held-out turns, float32 [targets, 41].
+        seconds: duration of the updates.
     """
 
     model: ContextClassifier
@@ -74,23 +72,23 @@ def main() -> None:
 def parse_arguments() -> argparse.Namespace:
     """Return the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--recipe", type=Path, required=True, help="YAML; training/labels/recipe.py tells what it says")
+    parser.add_argument("--recipe", type=Path, required=True, help="YAML; the keys are in training/labels/recipe.py")
     parser.add_argument(
         "--data-dir",
         type=Path,
         default=os.environ.get("EDOS_DATA_DIR"),
-        help="folder of the data sets (default: $EDOS_DATA_DIR)",
+        help="folder of the datasets (default: $EDOS_DATA_DIR)",
     )
     parser.add_argument("--out", type=Path, required=True, help="folder that becomes the model")
-    parser.add_argument("--name", default="general-minilm", help="of the model, in its record")
-    parser.add_argument("--cache", type=Path, help="folder that keeps embeddings for the next training")
+    parser.add_argument("--name", default="general-minilm", help="name of the model in its record")
+    parser.add_argument("--cache", type=Path, help="folder in which embeddings are cached")
     parser.add_argument("--checkpoint-every", type=int, default=200, help="updates between two checkpoints")
-    parser.add_argument("--threads", type=int, help="threads of a process (default: the processors, shared)")
+    parser.add_argument("--threads", type=int, help="threads of a process (default: an equal part of the processors)")
     arguments = parser.parse_args()
     if arguments.data_dir is None:
         parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder of the data sets")
     if (arguments.out / "metrics.json").is_file():
-        parser.error(f"{arguments.out} holds a finished training: choose another --out, or remove it to train anew")
+        parser.error(f"{arguments.out} holds a finished training: choose another --out, or remove it to train again")
     for name in ("checkpoint_every", "threads"):
         if (value := getattr(arguments, name)) is not None and value < 1:
             parser.error(f"--{name.replace('_', '-')} must be at least 1, got {value}")
@@ -121,10 +119,10 @@ def train(recipe: LabelsRecipe, accelerator: Accelerator, arguments: argparse.Na
 
 
 def learn(recipe: LabelsRecipe, corpus: Corpus, accelerator: Accelerator, arguments: argparse.Namespace) -> Learned:
-    """Train the recipe's model on a corpus; `arguments.out` keeps checkpoints and log.
+    """Train the recipe's model on a corpus; checkpoints and log are written to `arguments.out`.
 
     Raises:
-        ValueError: nothing is left to learn from, or the folder is of another training.
+        ValueError: no training data are left, or the folder belongs to another training.
     """
     arguments.out.mkdir(parents=True, exist_ok=True)
     lessons = lessons_of(corpus.train, recipe)
@@ -135,7 +133,7 @@ def learn(recipe: LabelsRecipe, corpus: Corpus, accelerator: Accelerator, argume
     set_seed(recipe.seed)
     tokenizer = build_tokenizer(recipe)
     model = build_model(recipe, tokenizer)
-    set_seed(recipe.seed, device_specific=True)  # the model starts alike in all processes; dropout differs
+    set_seed(recipe.seed, device_specific=True)  # all processes start from the same model; their dropout differs
     progress = fit(JointModel(model), lessons, corpus.held, tokenizer, recipe, accelerator, arguments)
     held = vectors_of(corpus.held, model.to(accelerator.device), tokenizer, recipe, accelerator)
     answers = answers_of(model, held, accelerator)
@@ -143,7 +141,7 @@ def learn(recipe: LabelsRecipe, corpus: Corpus, accelerator: Accelerator, argume
 
 
 def figures_of(held: Vectors, answers: Mapping[str, Floats]) -> dict[str, Any]:
-    """Return of the held-out turns of each source the number, and the share that is `right`, by answer."""
+    """Return the number of held-out turns of each source, and the fraction that is `right`, by answer."""
     return {
         "turns": {name: len(rows_of(held, name)) for name in held.sources},
         "right": {name: rounded(hits(held, logits)) for name, logits in answers.items()},

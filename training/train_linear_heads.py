@@ -1,15 +1,14 @@
-"""Train the two linear heads that the package ships, and write them with the record of their making.
+"""Train the two shipped linear heads, and write them with records of how they were made.
 
     python training/train_linear_heads.py --data-dir "$EDOS_DATA_DIR" --recipe \
         training/recipes/minilm/linear_heads.yaml \
         --out edos_dataset/labeling/models/weights
 
-The data folder holds `empathetic_dialogues/weak_labeler/{train,valid}.txt` (the weak labeler's set, of the
-EmpatheticIntents repository) and `edos_amt/mturk_groundtruth_labels.csv` (the crowd labels, of the EDOS repository).
-Each set is split by groups of equal or nearly equal texts; the validation part chooses the hyper-parameters and the
-temperature; the shipped weights are then fitted to training and validation part together, and the test part is looked
-at once. A list of frequent short turns, labelled by hand, joins every fit; texts near to one of them are never held
-out.
+The data folder contains `empathetic_dialogues/weak_labeler/{train,valid}.txt` (the weak labeler's set, from the
+EmpatheticIntents repository) and `edos_amt/mturk_groundtruth_labels.csv` (the crowd labels, from the EDOS repository).
+Each set is split by groups of equal or near-duplicate texts. The validation split chooses the hyper-parameters and the
+temperature; the shipped weights are then fitted to training and validation split together, and the test split is
+measured once. A list of hand-labelled frequent short turns is part of every fit; texts near them are never held out.
 """
 
 import argparse
@@ -27,12 +26,10 @@ import numpy as np
 
 from edos_dataset.arrays import Floats, Ints
 from edos_dataset.encoders.encoder import Encoder, limit_threads
-from edos_dataset.labeling.models.head_fitting import calibrate, fit, fit_dialogue
-from edos_dataset.labeling.models.heads import LinearHead, dialogue_features
+from edos_dataset.labeling.models.linear import LinearHead, calibrate, dialogue_features, fit, fit_dialogue
 from edos_dataset.labels import LABELS
-from edos_dataset.metrics.calibration import calibration_error
-from edos_dataset.metrics.classification import confusion, per_label, scores
-from edos_dataset.runs.foreign import read_yaml
+from edos_dataset.metrics.classification import calibration_error, confusion, per_label, scores
+from edos_dataset.runs.untrusted import read_yaml
 from training.examples import (
     CROWD_FILES,
     CROWD_LICENCE,
@@ -82,16 +79,16 @@ def measure(head: LinearHead, features: Floats, labels: Ints) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Task:
-    """What distinguishes the two heads.
+    """The settings in which the two heads differ.
 
     Attributes:
         name: `weak` or `dialogue`.
-        files: Data files, below the data folder.
-        licence: What may be done with them.
-        grid: Hyper-parameters, each with the values to try.
-        frequent: The hand-labelled frequent turns, and their embeddings.
-        frequent_weight: Weight of a frequent turn in a fit; that of an example is 1.
-        weak: For the dialogue head, the weak head that it builds on.
+        files: data files, below the data folder.
+        licence: licence of the data.
+        grid: hyper-parameters with the values to try.
+        frequent: the hand-labelled frequent turns, and their embeddings.
+        frequent_weight: weight of a frequent turn in a fit; other examples have weight 1.
+        weak: for the dialogue head, the weak head on which it is built.
     """
 
     name: str
@@ -112,18 +109,18 @@ class Task:
         examples, embeddings = self.frequent
         frequent = self.features(embeddings, np.arange(len(embeddings) + 1), choice)
         weights = np.concatenate([np.ones(len(features)), np.full(len(frequent), self.frequent_weight)])
-        # The loss is linear in the targets: a row of double weight is a row of doubled targets.
+        # The loss is linear in the targets, so doubling a row's targets doubles its weight.
         targets = (np.vstack([targets, examples.targets]) * (weights / weights.mean())[:, None]).astype(np.float32)
         features = np.vstack([features, frequent])
         return fit_dialogue(features, targets, self.weak, choice) if self.weak else fit(features, targets, choice["l2"])
 
     def choices(self) -> list[dict[str, float]]:
-        """Return every combination of the grid's values."""
+        """Return all combinations of the grid's values."""
         return [dict(zip(self.grid, values, strict=True)) for values in itertools.product(*self.grid.values())]
 
 
 def train(task: Task, examples: Examples, embeddings: Floats, offsets: Ints, recipe: dict[str, Any]) -> LinearHead:
-    """Choose on the validation part, fit to training and validation part, measure once on the test part."""
+    """Choose on the validation split, fit to training and validation split, measure once on the test split."""
     last_turns = embeddings[offsets[1:] - 1]
     pinned = (last_turns @ task.frequent[1].T >= recipe["near_duplicate"]).any(axis=1)
     parts = split(examples, last_turns, pinned, recipe)
@@ -161,7 +158,7 @@ def train(task: Task, examples: Examples, embeddings: Floats, offsets: Ints, rec
 
 
 def mixed_targets(examples: Examples, choice: dict[str, float]) -> Floats:
-    """Return the agreed labels, mixed with the workers' answers in the share that the choice gives."""
+    """Return the agreed labels mixed with the workers' answers, in the proportion that the choice gives."""
     share = np.float32(choice.get("workers_share", 0))
     return share * examples.targets + (1 - share) * one_hot(examples.labels)
 
@@ -169,7 +166,7 @@ def mixed_targets(examples: Examples, choice: dict[str, float]) -> Floats:
 def complete(
     head: LinearHead, task: Task, encoder: Encoder, args: argparse.Namespace, recipe: dict[str, Any]
 ) -> LinearHead:
-    """Return the head with the facts of its making in its record."""
+    """Return the head with its making described in its record."""
     frequent = args.recipe.with_name(recipe["frequent_turns"])
     paths = {**{name: args.data_dir / name for name in task.files}, frequent.as_posix(): frequent}
     facts = {
@@ -198,13 +195,13 @@ def main() -> None:
         "--data-dir",
         type=Path,
         default=os.environ.get("EDOS_DATA_DIR"),
-        help="folder of the data sets (default: $EDOS_DATA_DIR)",
+        help="folder of the datasets (default: $EDOS_DATA_DIR)",
     )
     parser.add_argument(
         "--recipe", type=Path, required=True, help="YAML with the seed, the split and the values to choose from"
     )
-    parser.add_argument("--out", type=Path, required=True, help="folder that gets linear-weak/ and linear-dialogue/")
-    parser.add_argument("--cache", type=Path, help="folder that keeps the embeddings for the next training")
+    parser.add_argument("--out", type=Path, required=True, help="folder for linear-weak/ and linear-dialogue/")
+    parser.add_argument("--cache", type=Path, help="folder in which embeddings are cached")
     args = parser.parse_args()
     if args.data_dir is None:
         parser.error(
@@ -220,7 +217,7 @@ def main() -> None:
         weak_head = complete(
             train(weak, examples, *embed(examples.dialogues, encoder, args.cache), recipe), weak, encoder, args, recipe
         )
-        # The dialogue head learns from both sets: from the first through the weak head's logits.
+        # The dialogue head is trained on both sets: on the first through the weak head's logits.
         files, licence = CROWD_FILES + WEAK_FILES, f"{CROWD_LICENCE}; {WEAK_LICENCE}"
         dialogue = Task(
             "dialogue", files, licence, recipe["dialogue"], frequent, recipe["frequent_weight"]["dialogue"], weak_head

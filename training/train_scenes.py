@@ -1,12 +1,12 @@
-"""Train the scorer of scenes that the package ships (`edos_dataset/segmentation/scenes.py`), and measure it on episodes
-and on shows that it has not seen.
+"""Train the shipped scorer of scene boundaries (`edos_dataset/segmentation/scenes.py`), and measure it on unseen
+episodes and unseen shows.
 
     python training/train_scenes.py --data-dir "$EDOS_DATA_DIR" --recipe training/recipes/scenes/scenes.yaml \
         --cache build/scenes --report evaluation/scenes.json --out edos_dataset/segmentation/weights/scenes
 
-Scenes are known of Frasier, by its scripts, and of Friends, by the scenes that MELD and EmoryNLP cut out
-(`training/scenes/corpus.py`). The shipped weights are fitted to all of them; the turns are those of the scorer that
-ships, which has learned from other labels of the same episodes.
+Scenes are known for Frasier, from its scripts, and for Friends, from the scenes in MELD and EmoryNLP
+(`training/scenes/corpus.py`). The shipped weights are fitted to all of them. Turns are segmented by the shipped scorer,
+which was trained on other labels of the same episodes.
 """
 
 import argparse
@@ -25,13 +25,13 @@ from typing import Any
 import numpy as np
 
 from edos_dataset.arrays import Doubles
-from edos_dataset.runs.foreign import read_yaml
 from edos_dataset.runs.shards import write_text
+from edos_dataset.runs.untrusted import read_yaml
 from edos_dataset.segmentation.scene_features import GROUPS
 from edos_dataset.segmentation.scenes import Network, SceneScorer
 from edos_dataset.segmentation.turns.evidence import probabilities
-from training.scenes.corpus import load_episodes
-from training.scenes.fit import Episode, FitSettings, Fitted, fit
+from training.scenes.corpus import Episode, load_episodes
+from training.scenes.fit import FitSettings, Fitted, fit
 from training.scenes.measure import describe, judge
 
 LICENCES = {
@@ -40,7 +40,7 @@ LICENCES = {
     "meld": "GPL v3",
     "emorynlp": "Apache-2.0; the text is under its studio's copyright",
 }
-"""Of the data; the weights hold hashes of words and numbers."""
+"""Licences of the data; the weights contain only numbers and hashes of words."""
 
 _BRIEF = ("threshold", "precision", "recall", "f1", "f1_interval")
 
@@ -52,7 +52,7 @@ def settings_of(recipe: Mapping[str, Any], view: Mapping[str, Any], names: Seque
 
 
 def unseen_episodes(episodes: Sequence[Episode], settings: FitSettings, folds: int) -> list[Doubles]:
-    """Return the scores of each episode, by sentences, by a scorer that was fitted to the other folds."""
+    """Return the scores of each episode, by sentences, from a scorer that was fitted to the other folds."""
     fold = [zlib.crc32(one.film.encode()) % folds for one in episodes]
     scores: list[Doubles] = [np.zeros(0)] * len(episodes)
     for number in range(folds):
@@ -64,7 +64,7 @@ def unseen_episodes(episodes: Sequence[Episode], settings: FitSettings, folds: i
 
 
 def unseen_shows(episodes: Sequence[Episode], settings: FitSettings) -> list[Doubles]:
-    """Return the scores of each episode, by sentences, by a scorer that was fitted to the other shows."""
+    """Return the scores of each episode, by sentences, from a scorer that was fitted to the other shows."""
     fitted = {
         show: fit([one for one in episodes if one.show != show], settings)
         for show in sorted({one.show for one in episodes})
@@ -88,7 +88,7 @@ def by_show(episodes: Sequence[Episode], scores: Sequence[Doubles], threshold: f
 def ablations(
     episodes: Sequence[Episode], names: Sequence[str], recipe: Mapping[str, Any]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Leave out one group of features after the other, and yield the best F1 on unseen episodes of each show."""
+    """Leave out one group of features after another, and yield the best F1 on unseen episodes of each show."""
     everything = [*recipe["views"]["words"]["groups"], "words"]
     sets = {
         **{f"without {group}": [name for name in everything if name != group] for group in GROUPS},
@@ -101,7 +101,7 @@ def ablations(
 
 
 def brief(shows: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the record keeps of a measurement: each show at the chosen threshold, and its best F1."""
+    """Return the metrics for the record: each show at the chosen threshold, and its best F1."""
     return {
         show: {name: result["chosen"][name] for name in _BRIEF} | {"best_f1": result["best"]["f1"]}
         for show, result in shows.items()
@@ -109,7 +109,7 @@ def brief(shows: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def long_silences(episodes: Sequence[Episode], scores: Sequence[Doubles], threshold: float) -> list[dict[str, float]]:
-    """Judge the cuts that a long silence adds to those of the scores."""
+    """Evaluate the cuts that long silences add to those of the scores."""
     rows = []
     for seconds in (7.5, 10.0, 12.5, 15.0, 20.0, 30.0):
         low = [
@@ -127,7 +127,7 @@ def long_silences(episodes: Sequence[Episode], scores: Sequence[Doubles], thresh
 def ship(
     episodes: Sequence[Episode], names: Sequence[str], recipe: Mapping[str, Any], metrics: Mapping[str, Any]
 ) -> SceneScorer:
-    """Fit a network of each view to all episodes; return the scorer with the record of its making."""
+    """Fit one network of each view to all episodes; return the scorer with its record."""
     networks = {}
     for view, what in recipe["views"].items():
         settings = settings_of(recipe, what, names)
@@ -161,7 +161,7 @@ def ship(
 
 
 def report(line: str) -> None:
-    """Say where the training is."""
+    """Print a line of progress."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
@@ -169,13 +169,11 @@ def report(line: str) -> None:
 def main() -> None:
     """Measure, report and train."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--data-dir", type=Path, default=os.environ.get("EDOS_DATA_DIR"), help="folder of the data sets"
-    )
+    parser.add_argument("--data-dir", type=Path, default=os.environ.get("EDOS_DATA_DIR"), help="folder of the datasets")
     parser.add_argument("--recipe", type=Path, required=True, help="YAML with views and settings")
-    parser.add_argument("--cache", type=Path, required=True, help="folder that keeps the labelled documents")
+    parser.add_argument("--cache", type=Path, required=True, help="folder in which labelled documents are cached")
     parser.add_argument("--report", type=Path, help="JSON file of all figures")
-    parser.add_argument("--out", type=Path, help="folder that gets the weights")
+    parser.add_argument("--out", type=Path, help="folder for the weights")
     args = parser.parse_args()
     if args.data_dir is None:
         parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder of the data sets")

@@ -1,14 +1,13 @@
-"""Train the scorers of turn borders that the package ships, measure them on shows and episodes that they have not seen,
-and write report and weights.
+"""Train the shipped scorers of turn boundaries, measure them on unseen shows and episodes, and write report and
+weights.
 
     python training/train_turn_segmenter.py --data-dir "$EDOS_DATA_DIR" --recipe training/recipes/turns/turns.yaml \
         --cache build/turns --report evaluation/turns --out edos_dataset/segmentation/turns/weights
 
-`turns/data.py` makes the labelled documents of the data folder; they are kept in the cache, and so are the scores of
-every model that is measured: a training that was stopped goes on where it was. No episode is in the training and the
-test part of a split, in whatever form, and the threshold is 0.5 everywhere; but features and settings were chosen with
-an eye on two of the shows, so their figures are a little too good. The shipped weights are then fitted to all
-documents.
+`turns/data.py` makes the labelled documents from the data folder. They are cached with the scores of every measured
+model, so that an interrupted run can be resumed. No episode is in both the training and the test split, in any form,
+and the threshold is always 0.5; but features and settings were chosen on two of the shows, so their figures are
+slightly optimistic. The shipped weights are then fitted to all documents.
 """
 
 import argparse
@@ -26,22 +25,20 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from edos_dataset.arrays import Bools, Floats
-from edos_dataset.runs.foreign import read_yaml
 from edos_dataset.runs.shards import write_text
-from edos_dataset.segmentation.turns.blend import blend
-from edos_dataset.segmentation.turns.features import GROUPS
+from edos_dataset.runs.untrusted import read_yaml
 from edos_dataset.segmentation.turns.rules import RuleScorer
-from training.turns.bench import LEARNERS, Bench, Corpus
+from edos_dataset.segmentation.turns.scorers import blend
+from edos_dataset.segmentation.turns.svm import GROUPS
+from training.turns.bench import LEARNERS, Bench, Corpus, brief, facts_of
+from training.turns.boundaries import Boundaries
 from training.turns.data import count_labels
 from training.turns.metrics import ablation_row, measure
-from training.turns.records import brief, facts_of
-from training.turns.report import assess, write_report
-from training.turns.seams import Seams
-from training.turns.tables import Results
+from training.turns.report import Results, assess, write_report
 
 
 def unseen_shows(bench: Bench, recipe: Mapping[str, Any]) -> Results:
-    """Measure on every test show models that were fitted to all documents but those of the show."""
+    """Measure models on every test show, fitted to all documents except those of the show."""
     corpus, tables = bench.corpus, []
     scores: dict[str, list[Floats]] = {name: [] for name in (*bench.learners, "rules")}
     tested = np.isin(corpus.table["corpus"].to_pylist(), recipe["test_corpora"])
@@ -55,7 +52,7 @@ def unseen_shows(bench: Bench, recipe: Mapping[str, Any]) -> Results:
 
 
 def unseen_episodes(bench: Bench, recipe: Mapping[str, Any]) -> Results:
-    """Measure on episodes of shows of which other episodes were learned from."""
+    """Measure on held-out episodes of shows whose other episodes are training data."""
     corpus = bench.corpus
     held = np.array([zlib.crc32(key.encode()) % recipe["episodes"] == 0 for key in corpus.keys])
     test = held & np.isin(corpus.table["corpus"].to_pylist(), recipe["test_corpora"])
@@ -76,17 +73,17 @@ def _assess(title: str, table: pa.Table, scores: Mapping[str, list[Floats]], rec
 
 
 def log_odds(scores: Floats) -> npt.NDArray[np.float64]:
-    """Return the log-odds of probabilities; NaN stays."""
+    """Return the log-odds of probabilities; NaN is kept."""
     exact = scores.astype(np.float64).clip(1e-7, 1 - 1e-7)
     odds: npt.NDArray[np.float64] = np.log(exact / (1 - exact))
     return odds
 
 
 def ablation(bench: Bench, recipe: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Leave out one group of features after the other, and measure on one unseen show."""
+    """Leave out one group of features after another, and measure on one unseen show."""
     plan, settings = recipe["ablation"], bench.learners[recipe["ablation"]["learner"]]
     train, test = _parted(bench.corpus, plan["show"], recipe)
-    seams = Seams.of(bench.corpus.documents(test)).at_least(recipe["least_confidence"])
+    boundaries = Boundaries.of(bench.corpus.documents(test)).at_least(recipe["least_confidence"])
     sets = {
         "all": GROUPS,
         **{f"without {group}": tuple(name for name in GROUPS if name != group) for group in GROUPS},
@@ -97,22 +94,22 @@ def ablation(bench: Bench, recipe: Mapping[str, Any]) -> list[dict[str, Any]]:
         chosen = {**settings, "features": {**settings.get("features", {}), "groups": list(groups)}}
         score = bench.scores(f"ablation {name}", plan["learner"], train, test, chosen)
         whole = score if name == "all" else whole
-        rows.append(ablation_row(name, seams, score, whole, seed=recipe["seed"]))
+        rows.append(ablation_row(name, boundaries, score, whole, seed=recipe["seed"]))
     return rows
 
 
 def learning_curve(bench: Bench, recipe: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Fit to growing shares of the training episodes, and measure on one unseen show."""
+    """Fit to growing fractions of the training episodes, and measure on one unseen show."""
     plan = recipe["learning_curve"]
     train, test = _parted(bench.corpus, plan["show"], recipe)
-    seams = Seams.of(bench.corpus.documents(test)).at_least(recipe["least_confidence"])
+    boundaries = Boundaries.of(bench.corpus.documents(test)).at_least(recipe["least_confidence"])
     place = np.array([zlib.crc32(f"curve {key}".encode()) / 2**32 for key in bench.corpus.keys])
     for learner in bench.learners:
         for share in plan["shares"]:
             part = train & (place < share)
             score = bench.scores(f"share {share:g}", learner, part, test)
             learned = count_labels(bench.corpus.documents(part))["labelled"]
-            yield {**measure(seams, score, seed=recipe["seed"]), "scorer": learner, "seams": learned}
+            yield {**measure(boundaries, score, seed=recipe["seed"]), "scorer": learner, "seams": learned}
 
 
 def _parted(corpus: Corpus, show: str, recipe: Mapping[str, Any]) -> tuple[Bools, Bools]:
@@ -121,9 +118,7 @@ def _parted(corpus: Corpus, show: str, recipe: Mapping[str, Any]) -> tuple[Bools
 
 
 def ship(bench: Bench, results: Mapping[str, Results], recipe: Mapping[str, Any], args: argparse.Namespace) -> None:
-    """Fit every learner to all documents and write it with the record of its making; and the
-    record of both together.
-    """
+    """Fit every learner to all documents, and write each with its record, and a record of all together."""
     command = f"python training/train_turn_segmenter.py --data-dir $EDOS_DATA_DIR --recipe {args.recipe.as_posix()}"
     packages = ("numpy", "scikit-learn", "simplemma", "torch")
     common = facts_of(bench.corpus.table, recipe["corpora"], recipe["seed"], command, packages)
@@ -144,7 +139,7 @@ def _metrics(results: Mapping[str, Results], scorer: str) -> dict[str, Any]:
 
 
 def report(line: str) -> None:
-    """Say where the training is."""
+    """Print a line of progress."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
@@ -156,7 +151,7 @@ def main() -> None:
         "--data-dir",
         type=Path,
         default=os.environ.get("EDOS_DATA_DIR"),
-        help="folder of the data sets (default: $EDOS_DATA_DIR)",
+        help="folder of the datasets (default: $EDOS_DATA_DIR)",
     )
     parser.add_argument(
         "--recipe", type=Path, required=True, help="YAML with the corpora, the splits and the settings of the learners"
@@ -165,13 +160,13 @@ def main() -> None:
         "--cache",
         type=Path,
         required=True,
-        help="folder that keeps labelled documents and scores for the next training",
+        help="folder in which labelled documents and scores are cached",
     )
     parser.add_argument(
-        "--learners", nargs="+", choices=list(LEARNERS), help="of the recipe, those to train (default: all)"
+        "--learners", nargs="+", choices=list(LEARNERS), help="the recipe's learners to train (default: all)"
     )
     parser.add_argument("--report", type=Path, help="folder of the reports")
-    parser.add_argument("--out", type=Path, help="folder that gets a folder of weights a learner")
+    parser.add_argument("--out", type=Path, help="folder for the weights, one subfolder for each learner")
     args = parser.parse_args()
     if args.data_dir is None:
         parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder of the data sets")

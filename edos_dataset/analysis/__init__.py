@@ -1,6 +1,6 @@
-"""What data look like: one-pass counts of labelled dialogues, the figures that stand on them, and the report.
+"""Statistics of labelled dialogues: counts from one pass over the data, figures computed from them, and the report.
 
-The figures are plain functions of counts, for use without a report:
+The figures are plain functions of counts and can be used without a report:
 
 >>> from edos_dataset import analysis
 >>> round(analysis.kl_divergence([3, 1], [2, 2]), 4)

@@ -1,4 +1,4 @@
-"""Some dialogues as flat columns, whatever config they are from; what a report reads of a Parquet file, and no more."""
+"""Batches of dialogues as flat columns, from any config; of a Parquet file only what a report needs is read."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,28 +15,27 @@ from edos_dataset.schema import TOP as TOP_LABEL
 from edos_dataset.text import hash64
 
 NONE = -1
-"""Label of a turn that has none, and year of a dialogue of which none is known."""
+"""Label of an unlabelled turn, and year of a dialogue whose year is not known."""
 
 _OF_DIALOGUE = ("dialogue_id", "document_id", "certainty", "label", "confidence", "soft_label", "source", "year")
 _OF_TURN = ("text", "label", "confidence", "top", "truth")
 ROWS = 5_000
 """Dialogues of a file that are in memory at once."""
 TOP = pa.list_(TOP_LABEL)
-"""The most probable labels of a turn."""
 
 
 def split_order(split: str) -> tuple[int, str]:
-    """Return by what splits are sorted: train, validation, test, then others by name."""
+    """Return the sort key of a split: train, validation, test, then others by name."""
     known = ("train", "validation", "dev", "test")
     return (known.index(split) if split in known else len(known), split)
 
 
 class Top(NamedTuple):
-    """The most probable labels of turns, flat: a label of a turn an entry.
+    """The most probable labels of turns, one entry per turn and label.
 
     Attributes:
-        turn: [entries] its place among the turns.
-        label: [entries] ids.
+        turn: [entries] positions of the turns.
+        label: [entries] label ids.
         probability: [entries], 0 to 1.
     """
 
@@ -50,17 +49,17 @@ class Batch:
     """Dialogues of one split.
 
     Attributes:
-        split: theirs.
-        ids: [dialogues] texts.
-        documents: [dialogues] ids of the films or books they are from, null where none is known.
-        years: [dialogues], `NONE` where none is known.
-        certainty: [dialogues], 0 to 1, NaN for none.
-        offsets: [dialogues + 1] of their turns.
+        split: The split.
+        ids: [dialogues] strings.
+        documents: [dialogues] ids of their films or books, null if not known.
+        years: [dialogues], `NONE` if not known.
+        certainty: [dialogues], 0 to 1, NaN if not known.
+        offsets: [dialogues + 1] offsets of their turns.
         texts: [turns].
-        labels: [turns] ids, `NONE` for none.
+        labels: [turns] label ids, `NONE` for none.
         confidence: [turns], 0 to 1, NaN for none.
-        top: the most probable labels, as far as they are known.
-        truth: [turns] the label that is right, `NONE` where nobody says.
+        top: The most probable labels, as far as known.
+        truth: [turns] ids of the correct labels, `NONE` if not known.
     """
 
     split: str
@@ -77,36 +76,36 @@ class Batch:
 
     @property
     def of_turn(self) -> Ints:
-        """[turns] the dialogue that each is of."""
+        """[turns] the dialogue of each turn."""
         rows: Ints = np.repeat(np.arange(len(self.ids)), np.diff(self.offsets))
         return rows
 
     @property
     def place(self) -> Ints:
-        """[turns] the place of each in its dialogue, from 0."""
+        """[turns] the position of each turn in its dialogue, from 0."""
         places: Ints = np.arange(len(self.labels)) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
         return places
 
     @property
     def same_id(self) -> Ints:
-        """[dialogues] a number, from 0, that two have in common where their ids are the same."""
+        """[dialogues] numbers from 0, equal for equal ids."""
         codes: Ints = self.ids.dictionary_encode().indices.to_numpy().astype(np.int64)
         return codes
 
     def second(self) -> tuple[Ints, Doubles]:
-        """Return [turns] the most probable label beside the one given, `NONE` where none is known, and [turns] its
-        probability, NaN likewise.
+        """Return for each turn the most probable label other than its own (`NONE` if not known) and its probability
+        (NaN if not known).
         """
         turn, label, probability = self.top
         others = np.flatnonzero(label != self.labels[turn])
-        others = others[np.argsort(probability[others], kind="stable")]  # the last one put in a place stays
+        others = others[np.argsort(probability[others], kind="stable")]  # the last one written to a place stays
         labels, shares = np.full(len(self.labels), NONE, np.int64), np.full(len(self.labels), np.nan)
         labels[turn[others]], shares[turn[others]] = label[others], probability[others]
         return labels, shares
 
     def probability(self) -> Doubles:
-        """Return [turns] how probable the label given is by `top`: 0 where that lacks it, NaN where there is neither
-        label nor `top`.
+        """Return for each turn the probability of its label in `top`: 0 if `top` lacks it, NaN if there is no label or
+        no `top`.
         """
         turn, label, probability = self.top
         shares = np.full(len(self.labels), np.nan)
@@ -116,14 +115,15 @@ class Batch:
         return shares
 
     def hashes(self) -> Hashes:
-        """Return a hash of each dialogue's id, by which it is drawn."""
+        """Return a hash of each dialogue's id, by which dialogues are sampled."""
         return np.fromiter(map(hash64, self.ids.to_pylist()), np.uint64, len(self.ids))
 
 
 def batch_of(table: pa.Table, split: str) -> Batch:
-    """Return the dialogues of a table, of any config of ours or of the same columns, as flat columns.
+    """Return the dialogues of a table of any config as flat columns.
 
-    A label of the dialogue itself is that of its last turn; its confidence is its own or its share in `soft_label`.
+    A label of the dialogue counts as that of its last turn; its confidence is the stated one, else its fraction in
+    `soft_label`.
     """
     turns, offsets = unnest(table, "turns")
     names = set(turns.type.names)
@@ -151,9 +151,7 @@ def batch_of(table: pa.Table, split: str) -> Batch:
 
 
 def columns_of(schema: pq.ParquetSchema, texts: bool = True) -> list[str]:
-    """Return the leaves of a Parquet file that a report reads, with or without the texts; times, sentence ids and the
-    like stay on the disk.
-    """
+    """Return the leaf columns of a Parquet file that a report needs, with or without the texts."""
     paths = [schema.column(index).path for index in range(len(schema))]
     return [
         path
@@ -171,7 +169,7 @@ def read_batches(path: Path, split: str, groups: Sequence[int], texts: bool = Tr
     """Yield the dialogues of some row groups of a Parquet file; without `texts`, every text is empty.
 
     Raises:
-        ValueError: it is damaged, or holds no dialogues.
+        ValueError: The file is damaged, or contains no dialogues.
     """
     try:
         with pq.ParquetFile(path) as file:
@@ -179,7 +177,7 @@ def read_batches(path: Path, split: str, groups: Sequence[int], texts: bool = Tr
             for rows in file.iter_batches(ROWS, row_groups=list(groups), columns=columns):
                 yield batch_of(pa.Table.from_batches([rows]), split)
     except (pa.ArrowException, OSError, KeyError) as error:
-        raise ValueError(f"{path} is no whole file of dialogues ({error}): make or get it again") from error
+        raise ValueError(f"{path} is not a complete file of dialogues ({error}): make or get it again") from error
 
 
 def _column(table: pa.Table, name: str, kind: pa.DataType) -> pa.Array:
@@ -188,13 +186,9 @@ def _column(table: pa.Table, name: str, kind: pa.DataType) -> pa.Array:
     return table[name].combine_chunks().cast(kind)
 
 
-def _none(turns: pa.StructArray) -> Ints:
-    return np.full(len(turns), NONE, np.int64)
-
-
 def _ints(turns: pa.StructArray, name: str) -> Ints:
     if turns.type.get_field_index(name) < 0:
-        return _none(turns)
+        return np.full(len(turns), NONE, np.int64)
     return np.array(pc.fill_null(turns.field(name), NONE).to_numpy(zero_copy_only=False), np.int64)
 
 
@@ -215,7 +209,6 @@ def _top(top: pa.ListArray) -> Top:
 
 
 def _shares(table: pa.Table) -> Doubles:
-    """Return how sure the label of each dialogue is, where that is of its last turn."""
     own: Doubles = _column(table, "confidence", pa.float32()).to_numpy(zero_copy_only=False).astype(np.float64)
     if "soft_label" not in table.column_names:
         return own

@@ -1,4 +1,4 @@
-"""Counting Parquet files in parts, in this process or in several."""
+"""Counts of the dialogues in Parquet files, part by part, in one process or in several."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -8,29 +8,29 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from edos_dataset.analysis.alike import sketch_of
 from edos_dataset.analysis.batch import read_batches
 from edos_dataset.analysis.counts import Counts
+from edos_dataset.analysis.duplicates import sketch_of
 from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.engines.local import LocalEngine
-from edos_dataset.runs.likeness import SKETCH, Comparison
+from edos_dataset.runs.near_duplicates import SKETCH, Comparison
 
 MOST_DIALOGUES_FOR_WORDS = 400_000
-"""Dialogues whose words are counted, drawn by hash: that bounds the vocabulary."""
+"""Dialogues whose words are counted, drawn by hash, which bounds the vocabulary."""
 _PART = 50_000
 
 
 class Part(NamedTuple):
-    """Some row groups of a file.
+    """Some row groups of a Parquet file.
 
     Attributes:
-        number: among the parts of all data sets, from 0.
-        path: the Parquet file.
-        split: theirs.
-        groups: which of its row groups.
-        rows: dialogues in them.
-        labels: number of labels of the data set.
-        word_share: as of `Counts`.
+        number: Number among the parts of all datasets, from 0.
+        path: The file.
+        split: Its split.
+        groups: Numbers of the row groups.
+        rows: Dialogues in them.
+        labels: Number of labels of the dataset.
+        word_share: See `Counts`.
     """
 
     number: int
@@ -43,15 +43,15 @@ class Part(NamedTuple):
 
 
 def parts_of(files: Mapping[str, Sequence[Path]], labels: int, first: int = 0) -> list[Part]:
-    """Return Parquet files in parts, from the footers alone.
+    """Divide Parquet files into parts; only their footers are read.
 
     Args:
-        files: split → files.
-        labels: number of labels.
-        first: number of the first part.
+        files: Split → files.
+        labels: Number of labels.
+        first: Number of the first part.
 
     Raises:
-        ValueError: a file is damaged.
+        ValueError: A file is damaged.
     """
     sizes = [(split, path, _groups(path)) for split, paths in files.items() for path in paths]
     share = min(1.0, MOST_DIALOGUES_FOR_WORDS / max(sum(sum(groups) for _, _, groups in sizes), 1))
@@ -65,18 +65,16 @@ def parts_of(files: Mapping[str, Sequence[Path]], labels: int, first: int = 0) -
 def count_files(
     files: Mapping[str, Sequence[Path]], labels: int, workers: int = 1, done: Callable[[int, int], object] | None = None
 ) -> Counts:
-    """Return what is counted of the dialogues in Parquet files.
-
-    What comes out depends on the dialogues alone, not on how they lie in files or on the processes.
+    """Count the dialogues in Parquet files; the result does not depend on their distribution over files or processes.
 
     Args:
-        files: split → files.
-        labels: number of labels.
-        workers: processes, from 1.
-        done: called with the dialogues counted and those of all.
+        files: Split → files.
+        labels: Number of labels.
+        workers: Number of processes, from 1.
+        done: Called with the number of dialogues counted so far and the total.
 
     Raises:
-        ValueError: a file is damaged, or holds no dialogues.
+        ValueError: A file is damaged, or contains no dialogues.
     """
     with LocalEngine(workers) as engine:
         return count_parts(parts_of(files, labels), labels, engine, None, done)
@@ -89,17 +87,17 @@ def count_parts(
     sketches: tuple[Comparison, int] | None = None,
     done: Callable[[int, int], object] | None = None,
 ) -> Counts:
-    """Return what is counted of the parts of a data set.
+    """Count the dialogues in parts of a dataset.
 
     Args:
-        parts: what `parts_of` gives.
-        labels: number of labels.
-        engine: what counts.
-        sketches: what `alike.comparison_of` gives, to which the sketches of the dialogues go.
-        done: called with the dialogues counted and those of all.
+        parts: Result of `parts_of`.
+        labels: Number of labels.
+        engine: Engine that reads the parts.
+        sketches: Result of `duplicates.comparison_of`, to which the sketches of the dialogues are added.
+        done: Called with the number of dialogues counted so far and the total.
 
     Raises:
-        ValueError: as of `count_files`.
+        ValueError: See `count_files`.
     """
     counts, counted, total = Counts(labels, parts[0].word_share if parts else 1.0), 0, sum(part.rows for part in parts)
     found: Iterable[tuple[int, Counts]] = engine.map(partial(count_part, sketches=sketches), parts)
@@ -112,7 +110,7 @@ def count_parts(
 
 
 def count_part(part: Part, sketches: tuple[Comparison, int] | None = None) -> tuple[int, Counts]:
-    """Return the dialogues of a part and what is counted of them; their sketches are written."""
+    """Return the number of dialogues in a part and their counts; write their sketches, if wanted."""
     counts, rows, found = Counts(part.labels, part.word_share), 0, [SKETCH.empty_table()]
     for batch in read_batches(part.path, part.split, part.groups):
         counts.add(batch, (part.number << 32) + rows)
@@ -125,16 +123,15 @@ def count_part(part: Part, sketches: tuple[Comparison, int] | None = None) -> tu
 
 
 def _groups(path: Path) -> list[int]:
-    """Return the rows of each row group."""
     try:
         metadata = pq.read_metadata(path)
     except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path} is no whole Parquet file ({error}): make or get it again") from error
+        raise ValueError(f"{path} is not a complete Parquet file ({error}): make or get it again") from error
     return [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
 
 
 def _together(groups: Sequence[int]) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Yield row groups that lie together, `_PART` rows or a row group more."""
+    """Yield adjacent row groups and their rows: `_PART` rows, rounded up to whole row groups."""
     begin = rows = 0
     for place, size in enumerate(groups):
         rows += size

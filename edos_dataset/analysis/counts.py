@@ -1,4 +1,4 @@
-"""All that a report counts of a data set, in one pass: batch after batch, in any order, in parts that are added up."""
+"""All counts of a report, made in one pass: batches may come in any order, and counts of parts are summed."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -6,43 +6,124 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from edos_dataset.analysis.batch import NONE, Batch
-from edos_dataset.analysis.copies import Keys
-from edos_dataset.analysis.films import Films
+from edos_dataset.analysis.duplicates import Keys
 from edos_dataset.analysis.samples import Samples
 from edos_dataset.analysis.words import WordCounts
 from edos_dataset.arrays import Bools, Doubles, Ints
 from edos_dataset.text import count_tokens, hash64
 
-PLACES = 8
-"""Places in a dialogue that are told apart; the last stands for all from there on."""
-FLOW_TURNS = 4
-"""Turns of a dialogue whose labels flow into each other, as in the EDOS paper (Figure 3)."""
-BINS = 20
-"""Of confidence and certainty, of equal width from 0 to 1."""
-MOST_TURNS, MOST_TOKENS, MOST_TOKENS_OF_DIALOGUE = 50, 100, 500
-"""The last bin of a histogram of lengths holds all from there on."""
-BLOCKS = 200
-"""Blocks of films, or of dialogues where no film is known, that the bootstrap draws."""
+MOST = 5_000
 _ALL = 2.0**64
 
 
 @dataclass
-class Counts:
-    """What was counted; all of it is added up by `merge`.
+class Film:
+    """Counts of one film or book.
 
     Attributes:
-        labels: number of labels.
-        word_share: share of the dialogues, drawn by hash, whose words are counted.
-        dialogues, turns, tokens: split → how many.
-        turns_of_dialogue, tokens_of_turn, tokens_of_dialogue: histograms of lengths, a bin a length.
-        places: [PLACES, labels + 1] turns by place and label; the last column has those without a label.
-        transitions: [labels, labels] how often the column follows the row, in the next turn.
+        hash: Hash of its id.
+        dialogues: Number of its dialogues.
+        labels: [labels] turns of each label.
+    """
+
+    hash: int
+    dialogues: int
+    labels: Ints
+
+
+@dataclass
+class Films:
+    """Counts by film and by year.
+
+    Attributes:
+        labels: Number of labels.
+        films: Id → counts, of at most `MOST` films.
+        left: Whether films were left out because there are more.
+        years: Year (`NONE` if not known) → dialogues, and [labels] turns of each label.
+    """
+
+    labels: int
+    films: dict[str, Film] = field(default_factory=dict)
+    left: bool = False
+    years: dict[int, tuple[int, Ints]] = field(default_factory=dict)
+
+    def add(self, batch: Batch) -> None:
+        """Count the films and years of a batch."""
+        documents = batch.documents.dictionary_encode()
+        if documents.null_count < len(documents):
+            names = documents.dictionary.to_pylist()
+            codes = documents.indices.fill_null(len(names)).to_numpy(zero_copy_only=False).astype(np.int64)
+            dialogues, labels = self._table(batch, codes, len(names) + 1)
+            found = zip(names, dialogues[:-1].tolist(), labels[:-1], strict=True)
+            self._put({name: Film(hash64(name), count, row) for name, count, row in found})
+        years, codes = np.unique(batch.years, return_inverse=True)
+        for year, dialogues_, row in zip(years.tolist(), *self._table(batch, codes, len(years)), strict=True):
+            self._put_year(year, int(dialogues_), row)
+
+    def merge(self, other: "Films") -> None:
+        """Add the counts of another object."""
+        self.left |= other.left
+        self._put(other.films)
+        for year, (dialogues, row) in other.years.items():
+            self._put_year(year, dialogues, row)
+
+    def number(self) -> int:
+        """Return the number of films; if some were left out, estimate it from the hashes of the others."""
+        if not self.left:
+            return len(self.films)
+        return round((len(self.films) - 1) * _ALL / max(film.hash for film in self.films.values()))
+
+    def _table(self, batch: Batch, codes: Ints, size: int) -> tuple[Ints, Ints]:
+        there = batch.labels != NONE
+        cells = codes[batch.of_turn[there]] * self.labels + batch.labels[there]
+        table = np.bincount(cells, minlength=size * self.labels).reshape(size, self.labels)
+        return np.bincount(codes, minlength=size), table
+
+    def _put(self, films: dict[str, Film]) -> None:
+        for name, film in films.items():
+            mine = self.films.get(name)
+            self.films[name] = (
+                film if mine is None else Film(film.hash, mine.dialogues + film.dialogues, mine.labels + film.labels)
+            )
+        if len(self.films) > MOST:
+            kept = sorted(self.films, key=lambda name: (self.films[name].hash, name))[:MOST]
+            self.films = {name: self.films[name] for name in kept}
+            self.left = True
+
+    def _put_year(self, year: int, dialogues: int, labels: Ints) -> None:
+        before, row = self.years.get(year, (0, np.zeros(self.labels, np.int64)))
+        self.years[year] = (before + dialogues, row + labels)
+
+
+PLACES = 8
+"""Places in a dialogue that are counted separately; the last includes all later ones."""
+FLOW_TURNS = 4
+"""First turns of a dialogue whose labels the flow diagram shows, as in the EDOS paper (Figure 3)."""
+BINS = 20
+"""Bins of confidence and certainty, of equal width from 0 to 1."""
+MOST_TURNS, MOST_TOKENS, MOST_TOKENS_OF_DIALOGUE = 50, 100, 500
+"""The last bin of a histogram of lengths includes all longer ones."""
+BLOCKS = 200
+"""Blocks of films, or of dialogues if the film is not known, that the bootstrap resamples."""
+
+
+@dataclass
+class Counts:
+    """Counts of a dataset; `merge` sums them.
+
+    Attributes:
+        labels: Number of labels.
+        word_share: Fraction of the dialogues, drawn by hash, whose words are counted.
+        dialogues, turns, tokens: Split → number.
+        turns_of_dialogue, tokens_of_turn, tokens_of_dialogue: Histograms with one bin per length.
+        places: [PLACES, labels + 1] turns by position and label; the last column is for unlabelled turns.
+        transitions: [labels, labels] counts of the column's label in the turn after the row's label.
         flows: [labels of the first turn, FLOW_TURNS - 1, labels, labels] the same over the first turns.
-        confidence: [labels, BINS] turns; `confidence_sums`: [labels] sum of their confidences.
-        reliability: [BINS, 3] turns whose right label is known: number, sum of confidence, number right.
-        given: [2, labels] turns that have `top`, and the sum of the probabilities that it gives their label, ×1e6.
+        confidence: [labels, BINS] turns; `confidence_sums`: [labels] sums of their confidences.
+        reliability: [BINS, 3] of turns whose correct label is known: number, sum of confidences, number correct.
+        given: [2, labels] turns with `top`, and sums of the probabilities of their labels in it, × 1e6.
         certainty: [BINS] dialogues.
-        blocks: [2, BLOCKS, labels] turns by block of what is drawn together: all of them, and the first of dialogues.
+        blocks: [2, BLOCKS, labels] turns by resampling block: all turns, and the first turns of dialogues.
     """
 
     labels: int
@@ -59,7 +140,6 @@ class Counts:
     keys: Keys = field(default_factory=Keys)
 
     def __post_init__(self) -> None:
-        """Make what has the size of the labels."""
         size = self.labels
         self.places: Ints = np.zeros((PLACES, size + 1), np.int64)
         self.transitions: Ints = np.zeros((size, size), np.int64)
@@ -72,12 +152,12 @@ class Counts:
 
     @property
     def of_label(self) -> Ints:
-        """[labels] turns of each."""
+        """[labels] turns of each label."""
         turns: Ints = self.places[:, :-1].sum(axis=0)
         return turns
 
     def add(self, batch: Batch, first: int = 0) -> None:
-        """Count the dialogues of a batch; `first`: the place of its first one, by which those drawn are found again."""
+        """Count the dialogues of a batch; `first` is the position of its first one, by which samples are found."""
         hashes = batch.hashes()
         ranks: Doubles = hashes / _ALL
         self._add_sizes(batch)
@@ -92,7 +172,7 @@ class Counts:
         self.samples.add(batch, ranks, first)
 
     def merge(self, other: "Counts") -> None:
-        """Add what another one has counted, of data with the same labels."""
+        """Add the counts of another object with the same labels."""
         for name, value in vars(other).items():
             mine = getattr(self, name)
             if isinstance(value, np.ndarray):
@@ -148,7 +228,6 @@ class Counts:
         self.certainty += np.bincount(_bins(batch.certainty[~np.isnan(batch.certainty)]), minlength=BINS)
 
     def _of_blocks(self, batch: Batch, of_dialogue: Ints) -> Ints:
-        """Return the turns of each label, all and first ones, by block: of the film, or else of the dialogue."""
         documents = batch.documents.dictionary_encode()
         names = documents.dictionary.to_pylist()
         codes = documents.indices.fill_null(len(names)).to_numpy(zero_copy_only=False).astype(np.int64)

@@ -1,4 +1,4 @@
-"""How two distributions of labels differ, and what follows what more often than chance has it; on counts alone."""
+"""Differences of two label distributions, and labels that follow each other more often than by chance; from counts."""
 
 from typing import NamedTuple
 
@@ -9,19 +9,19 @@ from edos_dataset.arrays import Doubles
 from edos_dataset.metrics.resampling import RESAMPLES, interval, resampled
 
 SMOOTHING = 0.5
-"""Added to each count of a smoothed distribution (Jeffreys' prior): no label has the probability 0, and of thousands of
-turns the shares stay what they are."""
+"""Added to each count of a smoothed distribution (Jeffreys' prior), so that no label has probability 0; the fractions
+of thousands of turns hardly change."""
 
 
 class ChiSquared(NamedTuple):
-    """Pearson's test that two rows of counts are of one distribution.
+    """Pearson's test of whether two rows of counts come from one distribution.
 
     Attributes:
         statistic: χ².
-        freedom: its degrees of freedom.
-        p: probability of as large a value, were the distributions the same; of many turns it is near 0 whatever the
-            size of the difference, which `v` tells.
-        v: Cramér's V, 0 (the same) to 1.
+        freedom: Degrees of freedom.
+        p: Probability of a value at least as large if the distributions were equal. With many turns it is near 0 even
+            for small differences; `v` measures their size.
+        v: Cramér's V, 0 (equal) to 1.
     """
 
     statistic: float
@@ -31,22 +31,22 @@ class ChiSquared(NamedTuple):
 
 
 def shares(counts: npt.ArrayLike, smoothing: float = 0.0) -> Doubles:
-    """Return counts as shares of their sum.
+    """Return counts as fractions of their sum.
 
     Args:
-        counts: [labels], none below 0.
-        smoothing: added to each of them first.
+        counts: [labels], none negative.
+        smoothing: Added to each count first.
 
     Raises:
-        ValueError: a count is no finite number or below 0, or all are 0.
+        ValueError: A count is negative or not finite, or all counts are 0.
     """
     values = np.asarray(counts, np.float64)
     if values.ndim != 1 or not np.isfinite(values).all() or (values < 0).any():
-        raise ValueError(f"counts are finite numbers from 0, one a label; got {values.tolist()!r:.80}")
+        raise ValueError(f"counts must be finite numbers from 0, one per label; got {values.tolist()!r:.80}")
     values = values + smoothing
     total = values.sum()
     if not total:
-        raise ValueError("there is nothing to divide: every count is 0; give counts of which one is above 0")
+        raise ValueError("every count is 0: give counts of which at least one is above 0")
     normalised: Doubles = values / total
     return normalised
 
@@ -54,15 +54,15 @@ def shares(counts: npt.ArrayLike, smoothing: float = 0.0) -> Doubles:
 def kl_divergence(counts: npt.ArrayLike, reference: npt.ArrayLike, smoothing: float = 0.0) -> float:
     """Return the Kullback-Leibler divergence of a distribution from a reference, Σ p ln(p / q), in nats, from 0.
 
-    The EDOS paper (Section 4.2) gives that of EDOS, `counts`, with respect to EmpatheticDialogues, `reference`.
+    The EDOS paper (Section 4.2) states it for EDOS (`counts`) with respect to EmpatheticDialogues (`reference`).
 
     Args:
-        counts: [labels], of the distribution p.
-        reference: [labels], of q; the labels are the same.
-        smoothing: added to every count of both (0: none, infinite where q lacks what p has).
+        counts: [labels] of the distribution p.
+        reference: [labels] of q, for the same labels.
+        smoothing: Added to every count of both. Without it the result is infinite if q lacks a label that p has.
 
     Raises:
-        ValueError: the two have not as many labels, or as of `shares`.
+        ValueError: The numbers of labels differ, or see `shares`.
     """
     p, q = _pair(counts, reference, smoothing)
     there = p > 0
@@ -72,12 +72,12 @@ def kl_divergence(counts: npt.ArrayLike, reference: npt.ArrayLike, smoothing: fl
 
 
 def js_divergence(counts: npt.ArrayLike, others: npt.ArrayLike) -> float:
-    """Return the Jensen-Shannon divergence of two distributions (Lin, 1991), in nats, 0 to ln 2, the same both ways.
+    """Return the Jensen-Shannon divergence of two distributions (Lin, 1991), in nats, 0 to ln 2.
 
-    It needs no smoothing.
+    It is symmetric and needs no smoothing.
 
     Raises:
-        ValueError: as of `kl_divergence`.
+        ValueError: See `kl_divergence`.
     """
     p, q = _pair(counts, others, 0.0)
     middle = (p + q) / 2
@@ -85,12 +85,12 @@ def js_divergence(counts: npt.ArrayLike, others: npt.ArrayLike) -> float:
 
 
 def chi_squared(counts: npt.ArrayLike, others: npt.ArrayLike) -> ChiSquared:
-    """Return Pearson's χ² test of two rows of counts; labels that neither has are left out.
+    """Return Pearson's χ² test of two rows of counts; labels without counts in both are ignored.
 
     Raises:
-        ValueError: as of `kl_divergence`.
+        ValueError: See `kl_divergence`.
     """
-    from scipy.stats import chi2
+    from scipy.stats import chi2  # takes half a second to import
 
     _pair(counts, others, 0.0)
     table = np.stack([np.asarray(counts, np.float64), np.asarray(others, np.float64)])
@@ -104,22 +104,22 @@ def chi_squared(counts: npt.ArrayLike, others: npt.ArrayLike) -> ChiSquared:
 
 
 def lift(transitions: npt.ArrayLike) -> tuple[Doubles, Doubles]:
-    """Return how much more often than chance one label follows another.
+    """Return how much more often one label follows another than by chance.
 
     Args:
-        transitions: [labels, labels], how often the column follows the row.
+        transitions: [labels, labels] counts of the column's label after the row's.
 
     Returns:
-        [labels, labels] each: the lift, observed / expected, where the expected count is that of independent rows and
-        columns (NaN where it is 0); and the standardised residual, (observed - expected) / √expected, in standard
-        deviations of a Poisson count (0 where it is 0).
+        Two tables [labels, labels]: the lift, observed / expected, where the expected count is that of independent rows
+        and columns (NaN where it is 0); and the standardised residual, (observed - expected) / √expected, in standard
+        deviations of a Poisson count (0 where the expected count is 0).
 
     Raises:
-        ValueError: it is no square.
+        ValueError: The table is not square.
     """
     observed = np.asarray(transitions, np.float64)
     if observed.ndim != 2 or observed.shape[0] != observed.shape[1]:
-        raise ValueError(f"transitions are a square of counts, from each label to each; got {list(observed.shape)}")
+        raise ValueError(f"transitions must be a square table of counts, label by label; got {list(observed.shape)}")
     expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / max(observed.sum(), 1)
     there = expected > 0
     ratio = np.divide(observed, expected, out=np.full_like(observed, np.nan), where=there)
@@ -128,12 +128,12 @@ def lift(transitions: npt.ArrayLike) -> tuple[Doubles, Doubles]:
 
 
 def share_intervals(blocks: npt.ArrayLike, resamples: int = RESAMPLES, seed: int = 0) -> list[list[float | None]]:
-    """Return the 95 % bootstrap interval of each label's share.
+    """Return the 95 % bootstrap interval of each label's fraction.
 
     Args:
-        blocks: [blocks, labels] counts of what is drawn together, such as films.
-        resamples: how often to draw.
-        seed: of the drawing.
+        blocks: [blocks, labels] counts of the units that are resampled, such as films.
+        resamples: Number of resamples.
+        seed: Seed of the resampling.
     """
     drawn = _drawn(blocks, resamples, seed)
     return [interval(column) for column in (drawn / drawn.sum(axis=1, keepdims=True).clip(min=1)).T]
@@ -142,17 +142,17 @@ def share_intervals(blocks: npt.ArrayLike, resamples: int = RESAMPLES, seed: int
 def divergence_intervals(
     blocks: npt.ArrayLike, reference: npt.ArrayLike, smoothing: float = SMOOTHING, resamples: int = RESAMPLES
 ) -> dict[str, list[float | None]]:
-    """Return the 95 % bootstrap intervals of the divergences of two data sets, in nats, both drawn anew each time.
+    """Return the 95 % bootstrap intervals of the divergences of two datasets, both of which are resampled.
 
     Args:
-        blocks: [blocks, labels] counts of the one, of what is drawn together, such as films.
-        reference: likewise of the other; it may have another number of blocks.
-        smoothing: of the Kullback-Leibler divergence.
-        resamples: how often to draw.
+        blocks: [blocks, labels] counts of the units that are resampled, such as films.
+        reference: The same of the reference; the number of blocks may differ.
+        smoothing: Smoothing of the Kullback-Leibler divergence.
+        resamples: Number of resamples.
 
     Returns:
-        `kl` and `js`, and of the test χ² its statistic, `chi_squared`, and Cramér's `v`. None of them can fall below 0,
-        so that those of two samples of one distribution lie above it.
+        Intervals of `kl` and `js` (in nats), of the χ² statistic (`chi_squared`) and of Cramér's `v`. As none of them
+        can be negative, their intervals lie above 0 even for two samples of one distribution.
     """
     ours, theirs = _drawn(blocks, resamples, 0), _drawn(reference, resamples, 1)
     pairs = [(one, other) for one, other in zip(ours, theirs, strict=False) if one.sum() > 0 and other.sum() > 0]
@@ -179,5 +179,5 @@ def _drawn(blocks: npt.ArrayLike, resamples: int, seed: int) -> Doubles:
 def _pair(counts: npt.ArrayLike, others: npt.ArrayLike, smoothing: float) -> tuple[Doubles, Doubles]:
     p, q = shares(counts, smoothing), shares(others, smoothing)
     if p.shape != q.shape:
-        raise ValueError(f"the two have {len(p)} and {len(q)} labels: give counts of the same labels, in one order")
+        raise ValueError(f"got counts of {len(p)} and {len(q)} labels: give counts of the same labels, in one order")
     return p, q

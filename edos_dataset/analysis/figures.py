@@ -1,4 +1,4 @@
-"""The figures of a report, as plain data, from what was counted."""
+"""The figures of a report as plain data: of one dataset, and of a comparison of two."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,19 +8,94 @@ import numpy.typing as npt
 
 from edos_dataset.analysis.batch import NONE, split_order
 from edos_dataset.analysis.counts import BINS, FLOW_TURNS, PLACES, Counts
-from edos_dataset.analysis.divergence import kl_divergence, lift, share_intervals
-from edos_dataset.analysis.label_system import KINDS, LabelSystem
+from edos_dataset.analysis.divergence import (
+    SMOOTHING,
+    chi_squared,
+    divergence_intervals,
+    js_divergence,
+    kl_divergence,
+    lift,
+    share_intervals,
+    shares,
+)
+from edos_dataset.analysis.label_system import KINDS, LabelSystem, common, in_labels_of
 from edos_dataset.analysis.words import marking_words
-from edos_dataset.arrays import Ints
+from edos_dataset.arrays import Doubles, Ints
+from edos_dataset.labels import NEUTRAL
+
+
+def compare(one: Counts, own: LabelSystem, other: Counts, theirs: LabelSystem) -> dict[str, Any]:
+    """Compare the labels of a dataset with those of a reference.
+
+    Args:
+        one: Counts of the dataset.
+        own: Its label set.
+        other: Counts of the reference.
+        theirs: Its label set.
+
+    Returns:
+        `labels_of`: label set of the comparison; `left_out`: for both, the fraction of turns whose label has no
+        equivalent in it; `all`, `without_neutral` and `first_turn`: divergences in nats, and the χ² test. Only
+        `why_not` if they cannot be compared.
+    """
+    system = common(own, theirs)
+    if system is None:
+        return {"why_not": f"the labels are {own.name}'s and {theirs.name}'s, and neither are those of EDOS"}
+    both = ((one, own), (other, theirs))
+    if not all(counts.of_label.sum() for counts, _ in both):
+        return {"why_not": "one of the two has no labels"}
+    turns = [in_labels_of(counts.of_label, its, system) for counts, its in both]
+    if not all(each.sum() for each in turns):
+        return {"why_not": f"no label of {own.name} says anything in those of {theirs.name}"}
+    blocks, first = ([in_labels_of(counts.blocks[which], its, system) for counts, its in both] for which in (0, 1))
+    kinds = np.array(system.kinds)
+    return {
+        "labels_of": system.name,
+        "names": list(system.names),
+        "kinds": list(system.kinds),
+        "smoothing": SMOOTHING,
+        "shares": [[round(value, 6) for value in shares(each).tolist()] for each in turns],
+        "of_kind": [_shares_of_kinds(each, kinds) for each in turns],
+        "left_out": [
+            round(1 - float(each.sum() / counts.of_label.sum()), 4)
+            for each, (counts, _) in zip(turns, both, strict=True)
+        ],
+        "all": _divergences(*blocks),
+        "without_neutral": _divergences(*(each[:, kinds != NEUTRAL] for each in blocks)),
+        "first_turn": _divergences(*first),
+    }
+
+
+def _shares_of_kinds(turns: Doubles, kinds: npt.NDArray[np.str_]) -> dict[str, float]:
+    return {kind: round(float(shares(turns)[kinds == kind].sum()), 6) for kind in KINDS}
+
+
+def _divergences(blocks: Doubles, reference_blocks: Doubles) -> dict[str, Any] | None:
+    mine, reference = blocks.sum(axis=0), reference_blocks.sum(axis=0)
+    if not mine.sum() or not reference.sum():
+        return None
+    plain = kl_divergence(mine, reference)
+    back = kl_divergence(reference, mine)
+    test = chi_squared(mine, reference)
+    return {
+        "kl": round(kl_divergence(mine, reference, SMOOTHING), 4),
+        "kl_unsmoothed": round(plain, 4) if np.isfinite(plain) else None,
+        "kl_of_reference": round(kl_divergence(reference, mine, SMOOTHING), 4),
+        "kl_of_reference_unsmoothed": round(back, 4) if np.isfinite(back) else None,
+        "js": round(js_divergence(mine, reference), 4),
+        "chi_squared": {**test._asdict(), "statistic": round(test.statistic, 1), "v": round(test.v, 4)},
+        "intervals": divergence_intervals(blocks, reference_blocks),
+    }
+
 
 SURPRISING, LEAST_PAIRS, LEAST_RESIDUAL = 40, 10, 3.0
-"""Pairs of labels that are shown: as many at most, which come at least so often, and lie so many standard deviations
-above what chance gives."""
+"""Pairs of labels that are shown: their largest number, smallest count, and smallest number of standard deviations
+above chance."""
 _FILMS, _TURNS_OF_FILM, _LEAST_ABOVE = 20, 100, 5
 
 
 def data_figures(counts: Counts, labels: LabelSystem) -> dict[str, Any]:
-    """Return all figures of one data set; shares and confidences are 0 to 1, divergences in nats."""
+    """Return all figures of one dataset; fractions and confidences are 0 to 1, divergences in nats."""
     return {
         "labels": {"of": labels.name, "names": list(labels.names), "kinds": list(labels.kinds)},
         "sizes": _sizes(counts),
@@ -47,14 +122,14 @@ def data_figures(counts: Counts, labels: LabelSystem) -> dict[str, Any]:
 
 
 def surprising(transitions: npt.ArrayLike, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the pairs of labels that follow each other most often beyond chance, the greatest lift first.
+    """Return the pairs of labels that follow each other most beyond chance, by descending lift.
 
     Args:
         transitions: [labels, labels].
-        names: of the labels.
+        names: Names of the labels.
 
     Returns:
-        `before`, `after`, `count`, `expected`, `lift` and `residual` (standard deviations) of each.
+        For each pair `before`, `after`, `count`, `expected`, `lift` and `residual` (in standard deviations).
     """
     table = np.asarray(transitions, np.int64)
     ratio, residual = lift(table)
@@ -138,7 +213,6 @@ def _confidence(counts: Counts) -> dict[str, Any] | None:
 
 
 def _reliability(sums: npt.NDArray[np.float64]) -> dict[str, Any] | None:
-    """Return, by bins of confidence, how sure the labels are and how many are right; where the truth is known."""
     turns = sums[:, 0].sum()
     if not turns:
         return None
@@ -154,7 +228,6 @@ def _reliability(sums: npt.NDArray[np.float64]) -> dict[str, Any] | None:
 
 
 def _films(counts: Counts) -> dict[str, Any] | None:
-    """Return how dialogues are spread over films, and the films whose labels are least like those of all."""
     films = counts.films.films
     if not films:
         return None
@@ -183,8 +256,8 @@ def _films(counts: Counts) -> dict[str, Any] | None:
 
 
 def _above(turns: Ints, of_all: Ints) -> list[int]:
-    """Return the labels whose share of some turns is most above their share of all: three at most, the first the most
-    so, none that comes fewer than `_LEAST_ABOVE` times.
+    """Return up to three labels whose fraction of some turns exceeds that of all turns most, in descending order;
+    labels with fewer than `_LEAST_ABOVE` turns are ignored.
     """
     ratio = turns / of_all.clip(min=1)
     wanted = (turns >= _LEAST_ABOVE) & (ratio > turns.sum() / of_all.sum())

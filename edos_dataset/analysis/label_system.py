@@ -1,4 +1,4 @@
-"""The labels of a data set: ours, or those of another maker's set with what they mean in ours."""
+"""The label set of a dataset: our own, or another one with its mapping to ours."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from edos_dataset.arrays import Doubles
+from edos_dataset.label_sets import DEFAULT, LabelSet, LabelSetError, load_label_set, map_between
 from edos_dataset.labels import EMOTIONS, INTENTS, LABEL_IDS, LABELS, NEUTRAL
 
 EMOTION, INTENT = "emotion", "response intent"
@@ -19,23 +20,26 @@ class LabelSystem:
     """Labels in the order of their ids.
 
     Attributes:
-        name: of the set that has them.
-        names: theirs.
-        ours: for each, the ids of our labels that it can stand for.
+        name: Name of the label set.
+        names: Names of the labels.
+        ours: The ids of our labels to which each label can correspond.
+        own_kinds: The kind of each label, one of KINDS, where the set itself says so.
     """
 
     name: str
     names: tuple[str, ...]
     ours: tuple[frozenset[int], ...]
+    own_kinds: tuple[str, ...] = ()
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What each is, one of KINDS."""
-        return tuple(map(_kind, self.ours))
+        """The kind of each label, one of KINDS."""
+        return self.own_kinds or tuple(map(_kind, self.ours))
 
     def counted(self, counts: npt.ArrayLike) -> Doubles:
-        """Return counts of our labels as counts of these: of a label of ours that two of these can stand for, each gets
-        half; one that none stands for is left out.
+        """Convert counts of our labels into counts of these labels.
+
+        A count is divided equally among the labels that correspond to it, and dropped where there are none.
 
         Args:
             counts: [..., 41].
@@ -46,12 +50,30 @@ class LabelSystem:
 
 
 OURS = LabelSystem("edos", LABELS, tuple(frozenset([label]) for label in range(len(LABELS))))
-"""The 41."""
+"""Our 41 labels."""
+
+
+def system_of_label_set(labels: LabelSet) -> LabelSystem:
+    """Return a label set with its mapping to ours: each label of ours corresponds to the one into which most of it
+    translates, or to none where no map is known.
+    """
+    edos = load_label_set(DEFAULT)
+    if labels.labels == edos.labels:
+        return OURS
+    ours: list[set[int]] = [set() for _ in labels.labels]
+    try:
+        translate = map_between(edos, labels)
+    except LabelSetError:
+        translate = None
+    for number, label in enumerate(edos.labels) if translate else ():
+        if translate and (found := translate(label)) is not None:
+            ours[labels.ids[found]].add(number)
+    return LabelSystem(labels.name, labels.labels, tuple(map(frozenset, ours)), tuple(map(labels.kind, labels.labels)))
 
 
 def common(one: LabelSystem, other: LabelSystem) -> LabelSystem | None:
-    """Return the labels in which two data sets can be compared: those of the one that are not ours; None where both
-    have their own.
+    """Return the label set in which two datasets can be compared: the one that is not ours. None if both have different
+    label sets of their own.
     """
     if one == other or other == OURS:
         return one
@@ -59,7 +81,7 @@ def common(one: LabelSystem, other: LabelSystem) -> LabelSystem | None:
 
 
 def in_labels_of(counts: npt.ArrayLike, own: LabelSystem, wanted: LabelSystem) -> Doubles:
-    """Return counts of one system's labels as those of another, which `common` gave."""
+    """Convert counts from one label set into another, which `common` returned."""
     return np.asarray(counts, np.float64) if own == wanted else wanted.counted(counts)
 
 

@@ -1,40 +1,220 @@
-"""The pictures of a report for papers, as PNG and SVG: the same figures as in the page, on white."""
+"""The plots of a report as PNG and SVG, for papers: the same figures as on the page, on white."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edos_dataset.analysis.alluvial import draw_flow
-from edos_dataset.analysis.label_bars import (
-    COLOURS,
-    Data,
-    draw_labels,
-    draw_labels_of_others,
-    in_order,
-    is_labelled,
-    plain_axes,
-    plainly,
-)
-from edos_dataset.analysis.label_system import EMOTION, KINDS
+from edos_dataset.analysis.label_system import EMOTION, INTENT, KINDS
 from edos_dataset.labels import NEUTRAL
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+COLOURS = {EMOTION: "#0072b2", INTENT: "#d55e00", NEUTRAL: "#666666"}
+"""Distinguishable with every colour vision (Okabe & Ito)."""
+_MARKS = ("D", "o", "s", "^", "x")
+
+Data = Mapping[str, Any]
+
+
+def is_labelled(data: Data) -> bool:
+    """Return whether any turn of a dataset has a label."""
+    return any(one["turns"] for one in data["label_turns"])
+
+
+def in_order(kinds: list[str], turns: list[float]) -> list[int]:
+    """Return the order of labels: emotions, intents, then neutral, each by descending frequency."""
+    return sorted(range(len(kinds)), key=lambda place: (KINDS.index(kinds[place]), -turns[place], place))
+
+
+def draw_labels(figure: "Figure", figures: Data) -> None:
+    """Draw the fractions of the labels next to those of other datasets with the same labels (EDOS paper, Figure 2)."""
+    first, *others = figures["data"]
+    rows = first["label_turns"]
+    marks = {
+        one["name"]: [row["share"] for row in one["label_turns"]]
+        for one in others
+        if one["labels"] == first["labels"] and is_labelled(one)
+    }
+    intervals = [[row["share"] if end is None else end for end in row["interval"]] for row in rows]
+    kinds, shares = [row["kind"] for row in rows], [row["share"] for row in rows]
+    axes = _bars_of_labels(figure, [row["label"] for row in rows], kinds, shares, marks, intervals)
+    axes.set_title(plain_text(f"Labels of {first['name']}"), loc="left", fontsize=10)
+
+
+def draw_labels_of_others(figure: "Figure", one: Data) -> None:
+    """Draw a comparison in the labels of the other dataset."""
+    mine, theirs = one["shares"]
+    axes = _bars_of_labels(figure, one["names"], one["kinds"], mine, {one["with"]: theirs})
+    axes.set_title(plain_text(f"{one['of']} in the labels of {one['labels_of']}"), loc="left", fontsize=10)
+
+
+def _bars_of_labels(
+    figure: "Figure",
+    names: list[str],
+    kinds: list[str],
+    shares: list[float],
+    marks: Mapping[str, list[float]],
+    intervals: list[list[float]] | None = None,
+) -> "Axes":
+    order, axes = in_order(kinds, shares), plain_axes(figure)
+    bars = 100 * np.array(shares)[order]
+    axes.barh(range(len(order)), bars, color=[COLOURS[kinds[label]] for label in order], height=0.75)
+    if intervals is not None:
+        ends = 100 * np.array(intervals)[order].T
+        lengths = np.abs(ends - bars).clip(min=0)
+        axes.errorbar(bars, range(len(order)), xerr=lengths, fmt="none", ecolor="black", elinewidth=0.8, capsize=1.5)
+    for mark, (name, theirs) in zip(_MARKS, marks.items(), strict=False):
+        values, face, shown = 100 * np.array(theirs)[order], "black" if mark == "x" else "white", plain_text(name)
+        axes.plot(values, range(len(order)), mark, ms=4, mfc=face, mec="black", label=shown, zorder=3, clip_on=False)
+    axes.set_yticks(range(len(order)), [names[label] for label in order], fontsize=8)
+    axes.set_ylim(len(order) - 0.5, -0.5)
+    axes.tick_params(axis="y", pad=6)  # leaves space for a mark at 0
+    axes.set_xlim(left=0)
+    axes.set_xlabel("share of turns, %")
+    _legend(axes, {kind: COLOURS[kind] for kind in KINDS if kind in kinds})
+    return axes
+
+
+def plain_axes(figure: "Figure", grid: str = "x") -> "Axes":
+    """Add axes without a frame to a figure, with grid lines across one of them."""
+    axes = figure.add_subplot()
+    plainly(axes, grid)
+    return axes
+
+
+def plainly(axes: "Axes", grid: str) -> None:
+    """Remove the frame of axes, and draw grid lines across one of them."""
+    axes.grid(axis=grid, color="#d5d9de", linewidth=0.8)  # type: ignore[arg-type]
+    axes.set_axisbelow(True)
+    axes.tick_params(length=0)
+    axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
+
+
+def _legend(axes: "Axes", colours: Mapping[str, str]) -> None:
+    from matplotlib.patches import Patch
+
+    found, _ = axes.get_legend_handles_labels()
+    kinds = [Patch(color=colour, label=kind) for kind, colour in colours.items()]
+    axes.legend(handles=[*kinds, *found], loc="center right", frameon=False, fontsize=8)
+
+
+def plain_text(text: str) -> str:
+    """Escape a text so that matplotlib finds no formula in it."""
+    return text.replace("$", r"\$")
+
+
+MOST_NODES = 13
+"""Labels of a turn that are drawn as nodes of their own; rarer ones are grouped by kind."""
+_GAP, _WIDTH, _LINE = 0.012, 0.03, 0.026
+"""Smallest distance of two nodes, their width, and the height reserved for a name."""
+
+Node = tuple[int, str, str]
+"""Turn, from 0; name; kind."""
+
+
+def gathered(
+    links: Sequence[Sequence[int]], names: Sequence[str], kinds: Sequence[str]
+) -> dict[tuple[Node, Node], int]:
+    """Return the number of dialogues by pair of nodes; a node is a label or the rare labels of a kind.
+
+    Args:
+        links: [step, before, after, dialogues], as in `figures`.
+        names: Names of the labels.
+        kinds: Kinds of the labels.
+    """
+    sizes: dict[tuple[int, int], int] = {}
+    for step, before, after, number in links:
+        for place in ((0, before), (1, after)) if step == 0 else ((step + 1, after),):
+            sizes[place] = sizes.get(place, 0) + number
+    kept = set()
+    for step in {place[0] for place in sizes}:
+        here = sorted((place for place in sizes if place[0] == step), key=lambda place: (-sizes[place], place))
+        kept |= set(here[:MOST_NODES])
+
+    def node(step: int, label: int) -> Node:
+        other = kinds[label] if kinds[label] == names[label] else f"other {kinds[label]}s"
+        return step, names[label] if (step, label) in kept else other, kinds[label]
+
+    found: dict[tuple[Node, Node], int] = {}
+    for step, before, after, number in links:
+        ends = node(step, before), node(step + 1, after)
+        found[ends] = found.get(ends, 0) + number
+    return found
+
+
+def draw_flow(figure: "Figure", data: Mapping[str, Any], colours: Mapping[str, str]) -> None:
+    """Draw the label flow of all dialogues, one column per turn; widths are proportional to numbers of dialogues."""
+    links = gathered(data["flow"]["all"], data["labels"]["names"], data["labels"]["kinds"])
+    axes = figure.add_subplot()
+    axes.set_axis_off()
+    boxes = _boxes(links)
+    for (step, name, kind), (bottom, height) in boxes.items():
+        axes.bar(step, height, _WIDTH, bottom, color=colours[kind])
+        side = -1 if step == 3 else 1
+        at, align = step + side * 0.025, "right" if side < 0 else "left"
+        axes.text(at, bottom + height / 2, name, ha=align, va="center", fontsize=7, zorder=4)
+    _bands(axes, links, boxes, colours)
+    title = plain_text(f"Labels of the first four turns of {data['name']}")
+    axes.set_title(title, loc="left", fontsize=10)
+
+
+def _boxes(links: Mapping[tuple[Node, Node], int]) -> dict[Node, tuple[float, float]]:
+    sizes: dict[Node, int] = {}
+    for (before, after), number in links.items():
+        for node in (before, after) if before[0] == 0 else (after,):
+            sizes[node] = sizes.get(node, 0) + number
+    total = sum(number for node, number in sizes.items() if node[0] == 0)
+    boxes = {}
+    for step in sorted({node[0] for node in sizes}):
+        here = sorted(
+            (node for node in sizes if node[0] == step),
+            key=lambda node: (KINDS.index(node[2]), node[1].startswith("other "), -sizes[node], node),
+        )
+        top = 1.0
+        for node in here:
+            height = sizes[node] / total
+            boxes[node] = (top - height, height)
+            top -= max(height + _GAP, _LINE)
+    return boxes
+
+
+def _bands(
+    axes: "Axes",
+    links: Mapping[tuple[Node, Node], int],
+    boxes: Mapping[Node, tuple[float, float]],
+    colours: Mapping[str, str],
+) -> None:
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    total = sum(number for (before, _), number in links.items() if before[0] == 0)
+    left = {node: bottom + height for node, (bottom, height) in boxes.items()}
+    right = dict(left)
+    codes = [Path.MOVETO, *[Path.CURVE4] * 3, Path.LINETO, *[Path.CURVE4] * 3, Path.CLOSEPOLY]
+    for (before, after), number in sorted(
+        links.items(), key=lambda link: (-boxes[link[0][0]][0], -boxes[link[0][1]][0])
+    ):
+        height = number / total
+        from_, to = left[before], right[after]
+        left[before], right[after] = from_ - height, to - height
+        start, stop = before[0] + _WIDTH / 2, after[0] - _WIDTH / 2
+        third = (stop - start) / 3
+        upper = [(start, from_), (start + third, from_), (stop - third, to), (stop, to)]
+        lower = [(x, y - height) for x, y in reversed(upper)]
+        band = Path([*upper, *lower, upper[0]], codes)
+        axes.add_patch(PathPatch(band, color=colours[before[2]], alpha=0.25, linewidth=0))
+
 
 Draw = Callable[["Figure", Data], object]
 
 
 def draw_pictures(figures: Data, folder: Path) -> list[Path]:
-    """Write each picture of a report as `NAME.png` and `NAME.svg`.
-
-    Args:
-        figures: as `commands.report` gives them.
-        folder: where they go; it is made.
-
-    Returns:
-        The files.
+    """Write each plot of a report to a folder as `NAME.png` and `NAME.svg`, and return the files; `figures` are those
+    of `commands.report`.
     """
     from matplotlib import rc_context, style
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -57,7 +237,6 @@ def draw_pictures(figures: Data, folder: Path) -> list[Path]:
 
 
 def _with_palette(path: Path) -> None:
-    """Write a PNG anew in at most 256 colours: the thousand bands of a flow need not a megabyte in a card."""
     from PIL import Image
 
     with Image.open(path) as image:
@@ -66,7 +245,6 @@ def _with_palette(path: Path) -> None:
 
 
 def _wanted(figures: Data) -> list[tuple[str, tuple[float, float], Draw, Data]]:
-    """Return the pictures that there is something for: name, size in inches, what draws it, and of what."""
     first = figures["data"][0]
     wanted: list[tuple[str, tuple[float, float], Draw, Data]] = [("lengths", (9, 3), _lengths, first)]
     if is_labelled(first):
@@ -159,7 +337,6 @@ def _certainty(figure: "Figure", data: Data) -> None:
 
 
 def _bins(figure: "Figure", counts: list[int], below: str, beside: str) -> None:
-    """Draw a histogram from 0 to 1."""
     axes, width = plain_axes(figure, "y"), 1 / len(counts)
     axes.bar([width * (place + 0.5) for place in range(len(counts))], counts, width * 0.95, color=COLOURS[EMOTION])
     axes.set_xlabel(below)
@@ -184,7 +361,7 @@ def _reliability(figure: "Figure", data: Data) -> None:
     axes.plot(
         [one["confidence"] for one in used], [one["accuracy"] for one in used], "o-", ms=4, color=COLOURS[EMOTION]
     )
-    axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", ylabel="share that is right")
+    axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", ylabel="fraction that is right")
     axes.set_xlabel("confidence of the label")
     error = reliability["expected_calibration_error"]
     axes.set_title(f"expected calibration error {error:.3f}", loc="left", fontsize=10)

@@ -1,4 +1,4 @@
-"""Which words mark a label: log-odds with an informative prior (Monroe, Colaresi and Quinn, 2008, Section 3.5.1)."""
+"""Words characteristic of a label: log-odds with informative prior (Monroe, Colaresi and Quinn, 2008, 3.5.1)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,20 +12,19 @@ import pyarrow.compute as pc
 from edos_dataset.arrays import Bools, Ints
 
 PRIOR = 1_000.0
-"""Words that the prior weighs in all, shared as all texts share them: a word must be said some times before it counts.
-"""
+"""Total weight of the prior, in words, distributed as in all texts: a word needs several occurrences to count."""
 _BETWEEN = r"[^\p{L}\p{M}\p{N}'’]+"
 _EDGES = "'’"
 
 
 class Marking(NamedTuple):
-    """A word that marks a label.
+    """A word characteristic of a label.
 
     Attributes:
-        word: in lower case.
-        z: log-odds against all other labels, in standard deviations.
-        times: that turns of the label say it.
-        share: of all its occurrences, those in turns of the label, 0 to 1.
+        word: The word in lower case.
+        z: Log-odds against all other labels, in standard deviations.
+        times: Occurrences in turns of the label.
+        share: Fraction of all its occurrences that are in turns of the label.
     """
 
     word: str
@@ -36,29 +35,22 @@ class Marking(NamedTuple):
 
 @dataclass
 class WordCounts:
-    """How often each word comes in turns of each label. Memory: 4 bytes a word and label, and the words.
+    """Occurrences of each word in turns of each label. Memory: 4 bytes per word and label, and the words.
 
     Attributes:
-        labels: number of labels.
-        index: word → its row in `counts`.
-        counts: [at least as many as there are words, labels].
+        labels: Number of labels.
+        index: Word → its row in `counts`.
+        counts: [words or more, labels].
     """
 
     labels: int
     index: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Make the table, with no words yet."""
         self.counts: npt.NDArray[np.int32] = np.zeros((0, self.labels), np.int32)
 
     def add(self, texts: pa.Array, labels: Ints, wanted: Bools) -> None:
-        """Count the words of turns.
-
-        Args:
-            texts: of the turns.
-            labels: [turns] ids, -1 for none.
-            wanted: [turns], which to count.
-        """
+        """Count the words of the `wanted` turns; `labels` has their label ids, -1 for none."""
         chosen = np.flatnonzero(wanted & (labels >= 0))
         words = pc.split_pattern_regex(pc.utf8_lower(texts.take(pa.array(chosen))), _BETWEEN)
         flat = pc.utf8_trim(words.flatten(), _EDGES).dictionary_encode()
@@ -70,7 +62,7 @@ class WordCounts:
         self._put([word for word in found if word], cells.reshape(size, self.labels)[there])
 
     def merge(self, other: "WordCounts") -> None:
-        """Add what another one has counted."""
+        """Add the counts of another object."""
         self._put(list(other.index), other.counts[: len(other.index)])
 
     def _put(self, words: Sequence[str], counts: npt.NDArray[np.integer]) -> None:
@@ -85,20 +77,17 @@ class WordCounts:
 def marking_words(
     words: Sequence[str], counts: npt.ArrayLike, most: int = 12, prior: float = PRIOR, least: int = 5
 ) -> list[list[Marking]]:
-    """Return the words that mark each label against all others, the most marking first.
+    """Return the words most characteristic of each label, by descending z, as far as z is above 1.96.
 
-    The log-odds of a word in a label and in the rest, each with the prior α_w = `prior` × the word's share of all
-    words, divided by their standard deviation.
+    z is the log-odds ratio of a word between the label and all other labels, divided by its standard deviation; both
+    odds include the prior α_w = `prior` × the word's fraction of all words.
 
     Args:
         words: [words].
-        counts: [words, labels], how often each comes in turns of each label.
-        most: words a label.
-        prior: words that the prior weighs.
-        least: occurrences in turns of the label that a word must have.
-
-    Returns:
-        For each label its words with z above 1.96.
+        counts: [words, labels] occurrences in turns of each label.
+        most: Largest number of words per label.
+        prior: Total weight of the prior, in words.
+        least: Smallest number of occurrences in turns of the label.
     """
     table = np.asarray(counts, np.float64)
     if not table.size or not table.sum():

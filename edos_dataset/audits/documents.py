@@ -1,9 +1,10 @@
-"""Dialogues drawn at random from a data set, each with the turns around it in its film or book."""
+"""Random dialogues of a dataset, each with the surrounding turns of its film or book, or the book's paragraphs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from random import Random
 from typing import Any
 
@@ -14,9 +15,13 @@ import pyarrow.dataset as pads
 import pyarrow.parquet as pq
 
 from edos_dataset.arrays import Ints
-from edos_dataset.audits.errors import BOOKS, PAIRS, SUBTITLES, UNITS
-from edos_dataset.runs.folder import FolderError
-from edos_dataset.runs.tables import config_files, configs_in
+from edos_dataset.audits.judgements import BOOKS, PAIRS, SUBTITLES, UNITS
+from edos_dataset.runs.folder import FolderError, config_files, configs_in
+from edos_dataset.sources.books.plain import unwrap
+from edos_dataset.sources.files import read_bytes
+from edos_dataset.sources.formats import read_book
+from edos_dataset.sources.parsed import ReadError
+from edos_dataset.text import tokenize
 
 _LEAST_TURNS = 2
 _FACTS = ("dialogue_id", "document_id", "language", "source", "certainty")
@@ -27,15 +32,15 @@ class Line:
     """A turn as the page shows it.
 
     Attributes:
-        text: what is said.
-        dialogue_id: of its dialogue.
-        number: in its dialogue, from 1.
+        text: text of the turn.
+        dialogue_id: id of its dialogue.
+        number: position in its dialogue, from 1.
         sentences: numbers of its sentences, or in a book of its paragraphs.
-        judged: whether it is one to judge, or around those.
-        start: seconds from the start of the film; None where unknown, as in books.
-        end: likewise.
-        speaker: of a book, where known.
-        narration: of a book: what the narrator says in between.
+        judged: whether it is to be judged, rather than context.
+        start: seconds from the start of the film; None if unknown, as in books.
+        end: seconds, like `start`.
+        speaker: the speaker in a book, if known.
+        narration: the narration within the turn, in a book.
     """
 
     text: str
@@ -54,10 +59,10 @@ class Item:
     """A dialogue, or a pair of turns, to judge.
 
     Attributes:
-        item: its name: the id of the dialogue, for a pair with the number of its first turn behind an @.
+        item: its name, the dialogue's id; for a pair followed by @ and the number of its first turn.
         split: train, validation or test.
-        facts: of the dialogue: dialogue_id, document_id, language, source and certainty, as far as there.
-        lines: its turns, and those around them, in the order of the film or book.
+        facts: dialogue_id, document_id, language, source and certainty of the dialogue, as far as known.
+        lines: its turns and those around them, in the order of the film or book.
     """
 
     item: str
@@ -74,23 +79,23 @@ class Item:
 def draw_items(
     folder: Path, config: str | None, unit: str, number: int, seed: int, around: int
 ) -> tuple[str, str, list[Item]]:
-    """Draw from a config of a folder of ours: each dialogue, or each pair of turns in a row, is as likely as any other.
+    """Draw dialogues, or pairs of successive turns, uniformly at random from a config of one of our folders.
 
     Args:
-        folder: what `edos curate` or `edos books` wrote.
-        config: one of its configs, by default its first.
+        folder: a folder that `edos curate` or `edos books` wrote.
+        config: one of its configs, by default the first.
         unit: DIALOGUES or PAIRS.
-        number: of them; all where there are fewer.
-        seed: of the drawing: equal folders, numbers and seeds give equal items.
-        around: turns to show before and after, at most.
+        number: number of items; all if there are fewer.
+        seed: random seed; equal folders, numbers and seeds give equal items.
+        around: maximum number of turns to show before and after.
 
     Returns:
-        The config, its kind (SUBTITLES or BOOKS), and the items in the order drawn, so that the first of them are a
-        fair sample, too, where a reader stops early.
+        The config, its kind (SUBTITLES or BOOKS), and the items in random order, so that a reader who stops early has
+        judged a fair sample, too.
 
     Raises:
-        FolderError: it is no such folder, or a file of it is damaged.
-        ValueError: `unit`, `number` or `around` is none, or the config is not there, empty or not of documents.
+        FolderError: the folder is not such a folder, or has a damaged file.
+        ValueError: `unit`, `number` or `around` is invalid, or the config is missing, empty or not from documents.
     """
     if unit not in UNITS:
         raise ValueError(f"unit is {unit!r}, expected one of {', '.join(UNITS)}")
@@ -114,13 +119,12 @@ def _config_of(folder: Path, config: str | None) -> str:
     there = (configs_in(folder) if config is None else configs_in(folder, [config])) if folder.is_dir() else []
     if not there:
         known = ", ".join(configs_in(folder)) if folder.is_dir() else ""
-        wanted = f"config {config!r}" if config else "data set of this package"
+        wanted = f"config {config!r}" if config else "dataset of this package"
         raise ValueError(f"{folder} has no {wanted}; it has {known or 'none'}")
     return there[0]
 
 
 def _files_of(folder: Path, config: str) -> list[tuple[str, Path]]:
-    """Return split and path of each file of a config."""
     files = [(split, path) for split, paths in config_files(folder, config).items() for path in paths]
     for _, path in files:
         names = pq.read_schema(path).names
@@ -133,7 +137,6 @@ def _files_of(folder: Path, config: str) -> list[tuple[str, Path]]:
 
 
 def _draw(paths: Sequence[Path], unit: str, number: int, seed: int) -> list[tuple[str, str, int | None]]:
-    """Return document and dialogue of each item, and of a pair its first turn, from 0."""
     units = []
     for path in paths:
         turns = _turn_counts(path)
@@ -155,7 +158,6 @@ def _draw(paths: Sequence[Path], unit: str, number: int, seed: int) -> list[tupl
 
 
 def _turn_counts(path: Path) -> Ints:
-    """Return how many turns each dialogue of a file has; of its texts nothing is read."""
     with pq.ParquetFile(path) as file:
         leaves = [file.schema.column(number).path for number in range(len(file.schema))]
         leaf = next(leaf for leaf in leaves if leaf.startswith("turns.") and not leaf.endswith(".text"))
@@ -164,7 +166,6 @@ def _turn_counts(path: Path) -> Ints:
 
 
 def _documents(files: Sequence[tuple[str, Path]], names: set[str]) -> tuple[dict[str, list[dict[str, Any]]], bool]:
-    """Return all dialogues of some documents in their order, with their split, and whether they are of books."""
     documents: dict[str, list[dict[str, Any]]] = {}
     wanted, books = pc.field("document_id").isin(sorted(names)), False
     for split, path in files:
@@ -203,3 +204,140 @@ def _item(rows: Sequence[Mapping[str, Any]], dialogue: str, first: int | None, a
     shown = (*lines[max(0, start - around) : start], *judged, *lines[stop : stop + around])
     facts = {name: own[name] for name in _FACTS if name in own}
     return Item(dialogue if first is None else f"{dialogue}@{first + 1}", own["split"], facts, shown)
+
+
+LEAST_FOUND = 0.8
+"""Minimum fraction of the turns' words found in their paragraphs; below it, the book is another one or was read
+differently."""
+
+_MAX_BYTES = 1 << 28
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph of a book.
+
+    Attributes:
+        number: number in the book, as the dataset counts.
+        text: its text.
+        turns: numbers, from 1, of the turns to judge that are in it.
+        other: whether it contains turns around those.
+    """
+
+    number: int
+    text: str
+    turns: tuple[int, ...]
+    other: bool
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """The paragraphs of a dialogue and some before and after, in order."""
+
+    paragraphs: tuple[Paragraph, ...]
+
+
+def excerpts_of(items: Sequence[Item], books: Path, around: int) -> dict[str, Excerpt]:
+    """Return the paragraphs that contain the dialogues, or pairs, of books.
+
+    How a dataset counts paragraphs depends on its recipe. The paragraphs used must contain the words of the turns, so
+    another edition of a book gives no excerpt rather than a wrong one.
+
+    Args:
+        items: items of a dataset of books.
+        books: the file or folder that the dataset was made from, or one inside or around it.
+        around: number of paragraphs before and after.
+
+    Returns:
+        Item → excerpt; items whose book is missing, unreadable or has other text are left out.
+
+    Raises:
+        ValueError: all items are left out.
+    """
+    by_book: dict[str, list[Item]] = {}
+    for item in items:
+        by_book.setdefault(_path_of(item), []).append(item)
+    excerpts: dict[str, Excerpt] = {}
+    for path, own in by_book.items():
+        paragraphs = _best(_readings(path, books, own[0].facts.get("language")), own)
+        excerpts |= {item.item: _excerpt(item, paragraphs, around) for item in own if paragraphs}
+    if not excerpts:
+        missed = next(iter(by_book))
+        raise ValueError(
+            f"{books} holds none of the books of these dialogues with their text, such as {missed}: give the folder "
+            "that the data set was made of, or leave out --books"
+        )
+    return excerpts
+
+
+def _path_of(item: Item) -> str:
+    source: Mapping[str, str] = item.facts.get("source") or {}
+    return source.get("path") or str(item.facts["document_id"])
+
+
+def _readings(path: str, books: Path, language: str | None) -> Iterator[list[str]]:
+    place = _located(path, books)
+    if place is None:
+        return
+    try:
+        data = read_bytes(*place, _MAX_BYTES)
+    except ReadError:
+        return
+    with suppress(ReadError):
+        yield [block.text for block in read_book(data, place[1] or place[0].name, language).blocks]
+    text = data.decode("utf-8", errors="ignore").replace("\r\n", "\n")
+    ways: tuple[Callable[[], str], ...] = (lambda: unwrap(text).text, lambda: text)
+    for way in ways:  # recipe `papers` counts what is between empty lines
+        yield [paragraph for piece in way().split("\n\n") if (paragraph := piece.strip("\n"))]
+
+
+def _located(path: str, books: Path) -> tuple[Path, str | None] | None:
+    """Return the path of a book, or that of its archive and its name in it.
+
+    The path in the dataset begins with the name of the source; `books` may be the source, or a folder in or around it.
+    """
+    parts = PurePosixPath(path).parts
+    if ".." in parts or path.startswith("/"):  # an untrusted dataset decides what is opened here
+        return None
+    if books.is_file():
+        inner = "/".join(parts[parts.index(books.name) + 1 :]) if books.name in parts else ""
+        return (books, inner or None) if books.name in parts else None
+    for start in range(len(parts)):
+        place = books
+        for end, part in enumerate(parts[start:], start + 1):
+            place = place / part
+            if place.is_file():
+                return place, "/".join(parts[end:]) or None
+    return None
+
+
+def _best(readings: Iterator[list[str]], items: Sequence[Item]) -> list[str]:
+    for paragraphs in readings:
+        words = [_words_found(line.text, line.sentences, paragraphs) for item in items for line in item.judged]
+        if sum(found for found, _ in words) >= LEAST_FOUND * sum(all_of for _, all_of in words):
+            return paragraphs
+    return []
+
+
+def _words_found(text: str, numbers: Sequence[int], paragraphs: Sequence[str]) -> tuple[int, int]:
+    words = tokenize(text)
+    held = {word for number in numbers if 0 <= number < len(paragraphs) for word in tokenize(paragraphs[number])}
+    return sum(word in held for word in words), len(words)
+
+
+def _excerpt(item: Item, paragraphs: Sequence[str], around: int) -> Excerpt:
+    own: dict[int, list[int]] = {}
+    other: set[int] = set()
+    for line in item.lines:
+        for number in line.sentences:
+            if line.judged:
+                own.setdefault(number, []).append(line.number)
+            else:
+                other.add(number)
+    first, last = max(0, min(own, default=0) - around), max(own, default=0) + around
+    return Excerpt(
+        tuple(
+            Paragraph(number, paragraphs[number], tuple(own.get(number, ())), number in other)
+            for number in range(first, min(last + 1, len(paragraphs)))
+        )
+    )

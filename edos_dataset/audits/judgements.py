@@ -1,27 +1,89 @@
-"""The files of judgements that the pages give, read and looked at."""
+"""Error types, readers' judgements, and the resulting error rates. Error types of books are those of the Gutenberg
+Dialogue paper (Section 4).
+"""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from edos_dataset.audits.errors import error_types
-from edos_dataset.runs.foreign import ForeignError, json_of, shown
+import numpy as np
+import yaml
+
+from edos_dataset.crowd.agreement import fleiss_kappa, pairwise_agreement
+from edos_dataset.metrics.resampling import wilson
+from edos_dataset.runs.untrusted import UntrustedInputError, json_of, shown
+
+SUBTITLES, BOOKS = "subtitles", "books"
+KINDS = (SUBTITLES, BOOKS)
+"""Where dialogues come from."""
+
+DIALOGUES, PAIRS = "dialogues", "pairs"
+UNITS = (DIALOGUES, PAIRS)
+"""What is judged: whole dialogues, or two successive turns."""
+
+PAPER_READ: Mapping[str, tuple[int, int]] = {DIALOGUES: (50, 16), PAIRS: (100, 89)}
+"""Unit → how many the paper's authors read of their English books, and how many of these had no error."""
+
+
+@dataclass(frozen=True)
+class ErrorType:
+    """A kind of error.
+
+    Attributes:
+        code: its code in judgements.
+        key: key that selects it on the page.
+        name: name shown on the page.
+        meaning: what it means, in half a sentence.
+        units: units in which it can be found.
+        paper: unit → how many of those read by the paper's authors have it.
+    """
+
+    code: str
+    key: str
+    name: str
+    meaning: str
+    units: tuple[str, ...] = UNITS
+    paper: Mapping[str, int] = field(default_factory=dict)
+
+
+@cache
+def error_types(kind: str, unit: str = DIALOGUES) -> tuple[ErrorType, ...]:
+    """Return the error types in the order of the page.
+
+    Args:
+        kind: one of KINDS.
+        unit: one of UNITS.
+
+    Raises:
+        ValueError: `kind` or `unit` is unknown.
+    """
+    for name, value, allowed in (("kind", kind, KINDS), ("unit", unit, UNITS)):
+        if value not in allowed:
+            raise ValueError(f"{name} is {value!r}, expected one of {', '.join(allowed)}")
+    listed: list[dict[str, Any]] = yaml.safe_load(
+        (files("edos_dataset.audits") / "errors.yaml").read_text(encoding="utf-8")
+    )[kind]
+    types = (ErrorType(**{**entry, "units": tuple(entry.get("units", UNITS))}) for entry in listed)
+    return tuple(one for one in types if unit in one.units)
+
 
 HINT = "give the file that the audit page's button 'download judgements' saves"
 
 
 def read_judgements(path: Path) -> dict[str, Any]:
-    """Return what a file of judgements holds, whatever page it is of; its `judgements` are a list.
+    """Return the contents of a file of judgements from any page; its `judgements` are a list.
 
     Raises:
-        ValueError: it cannot be read, is no JSON, or has no such list.
+        ValueError: the file cannot be read, is not JSON, or has no such list.
     """
     try:
         raw = json_of(path.read_bytes())
     except OSError as error:
         raise ValueError(f"cannot read {path} ({error.strerror}): {HINT}") from error
-    except ForeignError as error:
+    except UntrustedInputError as error:
         raise ValueError(f"{path} is no JSON ({error}): {HINT}") from error
     if not isinstance(raw, dict) or not isinstance(raw.get("judgements"), list):
         raise ValueError(f"{path} has no list 'judgements': {HINT}")
@@ -29,20 +91,20 @@ def read_judgements(path: Path) -> dict[str, Any]:
 
 
 def of_dialogues(raw: Mapping[str, Any]) -> bool:
-    """Return whether judgements are of dialogues, or else of labels."""
+    """Return whether judgements are of dialogues, rather than of labels."""
     return "unit" in raw
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a reader found in a dialogue or a pair.
+    """A reader's judgement of a dialogue or a pair.
 
     Attributes:
         reader: who read it.
-        item: its name.
-        digest: of its text; with the name it tells whether two readers read the same.
-        groups: what it is grouped by, GROUPS → its own.
-        errors: codes of what was found; empty for no error.
+        item: name of the item.
+        digest: digest of its text; readers judged the same item if name and digest are equal.
+        groups: for each of GROUPS, the item's group.
+        errors: codes of the errors found; empty for none.
     """
 
     reader: str
@@ -53,21 +115,21 @@ class Judgement:
 
 
 GROUPS = ("source", "document_id", "language", "split", "config")
-"""What rates may be told apart by; `source` is the folder that the film or book lies in."""
+"""Groupings for breaking rates down; `source` is the folder of the film or book."""
 
 
 def dialogue_judgements(paths: Sequence[Path]) -> tuple[str, str, list[Judgement]]:
-    """Read what was judged on pages of dialogues.
+    """Read the judgements made on pages of dialogues.
 
     Args:
-        paths: one file a reader and page. Who left the name of the reader empty is called as the file.
+        paths: one file per reader and page. A reader without a name is named after the file.
 
     Returns:
-        Kind and unit of all of them, and the judgements.
+        Their common kind and unit, and the judgements.
 
     Raises:
-        ValueError: a file is no such file, or two are of different kinds or units, or the same reader judges something
-            in two of them.
+        ValueError: a file is not such a file, files have different kinds or units, or a reader judged the same item in
+            two of them.
     """
     found: list[Judgement] = []
     first: tuple[str, str] | None = None
@@ -78,7 +140,7 @@ def dialogue_judgements(paths: Sequence[Path]) -> tuple[str, str, list[Judgement
         first = first or (kind, unit)
         if (kind, unit) != first:
             raise ValueError(
-                f"{path} has {unit} of {kind}, and {paths[0]} {first[1]} of {first[0]}: give them apart, one call each"
+                f"{path} has {unit} of {kind}, and {paths[0]} {first[1]} of {first[0]}: give them in separate calls"
             )
         reader = raw.get("reader") or path.stem
         for number, entry in enumerate(raw["judgements"], 1):
@@ -118,3 +180,111 @@ def _judgement(entry: Any, raw: Mapping[str, Any], reader: str, where: str) -> J
     if strange := [error for error in errors if error not in known]:
         raise ValueError(f"{where}: error is {shown(strange[0])}, expected one of {', '.join(known)}")
     return Judgement(reader, item, digest, groups | {"config": str(raw.get("config"))}, frozenset(errors))
+
+
+ANY = "any error"
+
+_Items = Mapping[tuple[str, str], Sequence[Judgement]]
+_Test = Callable[[Judgement], bool]
+
+
+def dialogue_rates(paths: Sequence[Path], by: str = "source") -> dict[str, Any]:
+    """Return the fractions of dialogues, or pairs, without error and with each error.
+
+    An item judged by several readers counts once, with the fraction of them that found the error. Intervals are
+    Wilson's (1927), 95 %, for the number of items.
+
+    Args:
+        paths: files of judgements, at least one.
+        by: one of GROUPS, to break down the fractions without error.
+
+    Returns:
+        `kind`, `unit`, `items`; `readers`, name → items read and fractions; `without_error` and `errors`, code →
+        figures: `share` (0 to 1), `interval`, and for books `paper`, the fraction that the paper's authors found in
+        theirs (Section 4), or None; `groups`, name → figures of those without error; `agreement`, None if no item has
+        two readers, else `items` with two or more, `readers` of these, and `of`, error or ANY → `agreed` (fraction of
+        the pairs of readers), `fleiss_kappa` and, with exactly two readers, `cohen_kappa`, each None where undefined.
+
+    Raises:
+        ValueError: see `dialogue_judgements`; or `by` is unknown.
+    """
+    if by not in GROUPS:
+        raise ValueError(f"by is {by!r}, expected one of {', '.join(GROUPS)}")
+    kind, unit, judgements = dialogue_judgements(paths)
+    types = error_types(kind, unit)
+    items = _by_item(judgements)
+    tests: dict[str, _Test] = {ANY: lambda one: bool(one.errors)}
+    tests |= {one.code: lambda each, code=one.code: code in each.errors for one in types}  # type: ignore[misc]
+    errors: dict[str, Any] = {one.code: {"name": one.name, **_share(items, tests[one.code])} for one in types}
+    without_error = _share(items, _has_no_error)
+    if any(one.paper for one in types):
+        read, right = PAPER_READ[unit]
+        without_error["paper"] = round(right / read, 4)
+        for one in types:
+            errors[one.code]["paper"] = round(one.paper[unit] / read, 4) if unit in one.paper else None
+    return {
+        "kind": kind,
+        "unit": unit,
+        "items": len(items),
+        "readers": _shares_by(items, lambda one: one.reader),
+        "without_error": without_error,
+        "errors": errors,
+        "by": by,
+        "groups": _shares_by(items, lambda one: one.groups[by]),
+        "agreement": _agreement(items, tests),
+    }
+
+
+def _has_no_error(one: Judgement) -> bool:
+    return not one.errors
+
+
+def _shares_by(items: _Items, group_of: Callable[[Judgement], str]) -> dict[str, Any]:
+    groups: dict[str, dict[tuple[str, str], list[Judgement]]] = {}
+    for name, own in items.items():
+        for one in own:
+            groups.setdefault(group_of(one), {}).setdefault(name, []).append(one)
+    return {group: _share(groups[group], _has_no_error) for group in sorted(groups)}
+
+
+def _by_item(judgements: Sequence[Judgement]) -> dict[tuple[str, str], list[Judgement]]:
+    items: dict[tuple[str, str], list[Judgement]] = {}
+    for one in judgements:
+        items.setdefault((one.item, one.digest), []).append(one)
+    return items
+
+
+def _share(items: _Items, fits: _Test) -> dict[str, Any]:
+    shares = [float(np.mean([fits(one) for one in own])) for own in items.values() if own]
+    share = float(np.mean(shares))
+    return {"items": len(shares), "share": round(share, 4), "interval": wilson(share, len(shares))}
+
+
+def _agreement(items: _Items, tests: Mapping[str, _Test]) -> dict[str, Any] | None:
+    several = [own for own in items.values() if len(own) > 1]
+    if not several:
+        return None
+    readers = sorted({one.reader for own in several for one in own})
+    return {
+        "items": len(several),
+        "readers": readers,
+        "of": {name: _kappas(several, test, readers) for name, test in tests.items()},
+    }
+
+
+def _kappas(several: Sequence[Sequence[Judgement]], test: _Test, readers: Sequence[str]) -> dict[str, float | None]:
+    found = [[test(one) for one in sorted(own, key=lambda one: one.reader)] for own in several]
+    counts = np.array([[len(own) - sum(own), sum(own)] for own in found])
+    kappas = {"agreed": pairwise_agreement(counts), "fleiss_kappa": fleiss_kappa(counts)}
+    if len(readers) == 2:
+        kappas["cohen_kappa"] = _cohen(np.array(found))
+    return {name: None if np.isnan(value) else round(value, 4) for name, value in kappas.items()}
+
+
+def _cohen(found: np.ndarray) -> float:
+    """Return Cohen's (1960) kappa of two readers, [items, 2]; NaN if all their answers are equal."""
+    if len(np.unique(found)) < 2:
+        return float("nan")
+    from sklearn.metrics import cohen_kappa_score
+
+    return float(cohen_kappa_score(found[:, 0], found[:, 1]))

@@ -1,5 +1,5 @@
-"""The dialogues audit as one HTML file: no network, no other file. `page.html` is its frame, with the styles and the
-script.
+"""The page for judging dialogues, one HTML file that works offline; `page.html` is its template. Styles, script and
+`fill_frame` are shared with the page for labels.
 """
 
 import hashlib
@@ -7,47 +7,73 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from importlib.resources import files
 from itertools import groupby
+from string import Template
 from typing import Any
 
-from edos_dataset.audits.documents import Item, Line
-from edos_dataset.audits.errors import BOOKS, DIALOGUES, ErrorType, error_types
-from edos_dataset.audits.frame import fill_frame, turn_text
-from edos_dataset.audits.passages import Passage
+from edos_dataset.audits.documents import Excerpt, Item, Line
+from edos_dataset.audits.judgements import BOOKS, DIALOGUES, ErrorType, error_types
+from edos_dataset.wording import counted
+
+LONGEST_TURN = 600
+"""Maximum number of characters shown of a turn, which bounds the page."""
+
+
+def fill_frame(package: str, name: str, **values: str) -> str:
+    """Return a page: its template filled with the shared styles and script and with these values.
+
+    Args:
+        package: the package that contains the template.
+        name: file name of the template, a `string.Template` with the variables `shared_style` and `shared_script`.
+        values: escaped HTML.
+    """
+    shared = files("edos_dataset.audits")
+    return Template((files(package) / name).read_text(encoding="utf-8")).substitute(
+        shared_style=(shared / "shared.css").read_text(encoding="utf-8"),
+        shared_script=(shared / "shared.js").read_text(encoding="utf-8"),
+        **values,
+    )
+
+
+def turn_text(text: str, longest: int = LONGEST_TURN) -> str:
+    """Return a text as HTML, truncated to `longest` characters."""
+    return escape(text if len(text) <= longest else text[:longest] + " …")
+
 
 _LONGEST_PARAGRAPH = 1_500
-_MOST_TURNS = 80  # of a dialogue to judge: the rest is counted
+_MOST_TURNS = 80  # shown of a dialogue to judge; the rest is only counted
 
 
 @dataclass(frozen=True)
 class Page:
-    """What the page shows.
+    """The contents of the page.
 
     Attributes:
-        config: that the items are of.
+        config: config of the items.
         kind: SUBTITLES or BOOKS.
         unit: DIALOGUES or PAIRS.
-        items: to judge, in their order.
-        passages: item → the paragraphs of its book, where they are known; its neighbours are shown where they aren't.
-        blind: whether the source of an item shows only once it is judged.
+        items: items to judge, in order.
+        excerpts: item → the paragraphs of its book, if known; otherwise the turns around it are shown.
+        blind: whether the source of an item is hidden until it is judged.
     """
 
     config: str
     kind: str
     unit: str
     items: Sequence[Item]
-    passages: Mapping[str, Passage]
+    excerpts: Mapping[str, Excerpt]
     blind: bool
 
     def key(self) -> str:
-        """Return a digest of what is judged, under which the browser keeps the judgements."""
+        """Return a digest of the items, the key of their judgements in the browser's storage."""
         content = [[item.item, *(line.text for line in item.judged)] for item in self.items]
         about = [self.config, self.kind, self.unit, content]
         return hashlib.sha256(json.dumps(about).encode()).hexdigest()[:16]
 
 
 def render(page: Page) -> str:
-    """Return the page as HTML. Whatever comes from the data is escaped."""
+    """Return the page as HTML, with all data escaped."""
     types = error_types(page.kind, page.unit)
     what = "dialogues" if page.unit == DIALOGUES else "pairs of turns"
     place = "book" if page.kind == BOOKS else "film"
@@ -57,7 +83,7 @@ def render(page: Page) -> str:
         "page.html",
         key=page.key(),
         about=escape(json.dumps(about)),
-        title=f"{len(page.items):,} {what} of {escape(page.config)}",
+        title=f"{counted(len(page.items), what)} of {escape(page.config)}",
         intro=f"Each was drawn at random. Judge the marked turns; what is grey stands around them in the {place}. "
         "Name every kind of error that you find. Judgements stay in this browser until you download them.",
         meanings="".join(_meaning(number, one) for number, one in enumerate(types, 1)),
@@ -69,39 +95,39 @@ def render(page: Page) -> str:
 
 def _meaning(number: int, one: ErrorType) -> str:
     keys = f"<kbd>{number}</kbd> <kbd>{one.key}</kbd>"
-    return f"<dt>{keys} {escape(one.name)}</dt><dd>{escape(one.told)}</dd>"
+    return f"<dt>{keys} {escape(one.name)}</dt><dd>{escape(one.meaning)}</dd>"
 
 
 def _button(number: int, one: ErrorType) -> str:
     name = escape(one.name)
     return (
-        f'<button type="button" aria-pressed="false" aria-keyshortcuts="{number} {one.key}" title="{escape(one.told)}" '
-        f'data-error="{one.code}" data-name="{name}" data-keys="{number} {one.key}"><kbd>{number}</kbd> '
+        f'<button type="button" aria-pressed="false" aria-keyshortcuts="{number} {one.key}" '
+        f'title="{escape(one.meaning)}" data-error="{one.code}" data-name="{name}" '
+        f'data-keys="{number} {one.key}"><kbd>{number}</kbd> '
         f"<kbd>{one.key}</kbd> {name}</button>"
     )
 
 
 def _item(page: Page, number: int, item: Item) -> str:
     facts = _facts(item)
-    passage = page.passages.get(item.item)
+    excerpt = page.excerpts.get(item.item)
     blind = "yes" if page.blind else "no"
-    told = ", ".join(
+    note = ", ".join(
         f"{name.replace('_', ' ')} {value}"
         for name, value in facts.items()
         if name not in ("item", "dialogue_id", "document_id", "digest") and value is not None
     )
     name = "Dialogue" if page.unit == DIALOGUES else "Pair"
     parts = [f'<h2 id="h{number}" tabindex="-1">{name} {number} of {len(page.items)}</h2>']
-    if passage is None:
+    if excerpt is None:
         parts.append(_turns(item.lines))
     else:
-        parts += [_turns(item.judged), "<h3>In the book</h3>", _paragraphs(passage)]
-    parts.append(f'<p class="source" data-blind="{blind}">{escape(item.item)}: {escape(told)}</p>')
+        parts += [_turns(item.judged), "<h3>In the book</h3>", _paragraphs(excerpt)]
+    parts.append(f'<p class="source" data-blind="{blind}">{escape(item.item)}: {escape(note)}</p>')
     return f'<article aria-labelledby="h{number}" data-judge="{escape(json.dumps(facts))}">{"".join(parts)}</article>'
 
 
 def _facts(item: Item) -> dict[str, Any]:
-    """Return what a judgement says of its item: no text, but a digest of it, by which equal items are known."""
     source = item.facts.get("source") or {}
     path = source.get("path") or item.facts["document_id"]
     texts = "\n".join(line.text for line in item.judged)
@@ -119,7 +145,6 @@ def _facts(item: Item) -> dict[str, Any]:
 
 
 def _turns(lines: Sequence[Line]) -> str:
-    """Return turns as a list, told from the dialogues before and after."""
     parts: list[str] = []
     before: Line | None = None
     for _, own in groupby(lines, key=lambda line: line.dialogue_id):
@@ -131,20 +156,19 @@ def _turns(lines: Sequence[Line]) -> str:
     judged = [place for place, part in enumerate(parts) if part.startswith('<li class="judged')]
     if len(judged) > _MOST_TURNS:
         parts[judged[_MOST_TURNS] : judged[-1] + 1] = [
-            f'<li class="cut">{len(judged) - _MOST_TURNS} more turns of this dialogue</li>'
+            f'<li class="cut">{counted(len(judged) - _MOST_TURNS, "more turns")} of this dialogue</li>'
         ]
     return f'<ol class="turns">{"".join(parts)}</ol>'
 
 
 def _between(before: Line, line: Line) -> str:
-    """Return what lies between two dialogues: how much is in none, and how long it is silent."""
-    told = ""
+    note = ""
     if before.sentences and line.sentences and (missing := min(line.sentences) - max(before.sentences) - 1) > 0:
-        what = "paragraph" if line.start is None else "sentence"
-        told += f", {missing:,} {what}{'s' if missing > 1 else ''} left out before it"
+        what = "paragraphs" if line.start is None else "sentences"
+        note += f", {counted(missing, what)} left out before it"
     if before.end is not None and line.start is not None:
-        told += f", {max(line.start - before.end, 0):.1f} s later"
-    return told
+        note += f", {max(line.start - before.end, 0):.1f} s later"
+    return note
 
 
 def _turn(line: Line, before: Line | None) -> str:
@@ -158,12 +182,12 @@ def _turn(line: Line, before: Line | None) -> str:
     return f'<li class="{kind}">{number}{speaker}{turn_text(line.text)}{narration}</li>'
 
 
-def _paragraphs(passage: Passage) -> str:
+def _paragraphs(excerpt: Excerpt) -> str:
     parts = []
-    for one in passage.paragraphs:
+    for one in excerpt.paragraphs:
         turns = ", ".join(map(str, one.turns))
-        told = f"turn{'s' if len(one.turns) > 1 else ''} {turns}" if turns else "another dialogue" if one.other else ""
-        number = f'<span class="n">¶ {one.number}{", " if told else ""}{told}</span>'
+        note = f"turn{'s' if len(one.turns) > 1 else ''} {turns}" if turns else "another dialogue" if one.other else ""
+        number = f'<span class="n">¶ {one.number}{", " if note else ""}{note}</span>'
         kind = "judged" if one.turns else "around"
         parts.append(f'<li class="{kind}">{number}{turn_text(one.text, _LONGEST_PARAGRAPH)}</li>')
-    return f'<ol class="passage">{"".join(parts)}</ol>'
+    return f'<ol class="paragraphs">{"".join(parts)}</ol>'

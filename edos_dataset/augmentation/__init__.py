@@ -1,3 +1,1 @@
-"""From few labels to many: vectors of dialogues, the search for similar ones, and the rules by which a label spreads to
-them.
-"""
+"""Growing a labelled set: vectors of dialogues, similarity search, and the rules by which labels spread."""

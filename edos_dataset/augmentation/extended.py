@@ -1,24 +1,24 @@
-"""The data set that `edos extend` writes, the config `extended`: the seed and, in its training part, what got a label
-from it.
-"""
+"""The config `extended`, which `edos extend` writes: the seed and, in its training split, newly labelled dialogues."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
-from edos_dataset.runs.tables import read_rows
+from edos_dataset.label_sets.configs import schema_like
+from edos_dataset.runs.folder import read_rows
 from edos_dataset.schema import EXTENDED, SPLITS
 
 COUNTS = "extend.json"
 METHODS = {"crowd": "people", "spread": "the nearest labelled dialogue", "self-label": "a classifier"}
-"""Each method of the column `method`, and who gave its labels."""
+"""Values of the column `method`, and the source of the labels of each."""
 
 
 def read_extended(folder: Path, splits: Sequence[str] = SPLITS) -> pa.Table:
-    """Return the dialogues of some splits, in their order, with the column `split`.
+    """Return the dialogues of the given splits, in this order, with the column `split`.
 
     Raises:
-        FolderError: the folder holds none, or damaged ones.
+        FolderError: the folder has no such data set, or it is damaged.
     """
-    return read_rows(folder, EXTENDED, splits)
+    return read_rows(folder, EXTENDED, splits, partial(schema_like, EXTENDED))

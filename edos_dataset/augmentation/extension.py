@@ -1,8 +1,8 @@
-"""From few labels to many (EDOS, Section 3.3), step by step, and after being killed from the step where it was.
+"""From few labels to many, step by step (EDOS, Section 3.3); an interrupted run resumes at the step it had reached.
 
-The labels of each step lie in `.run/steps` with a completion record that names the seed, the pool, the rules and the
-steps before; vectors and a classifier's probabilities are kept piece by piece. Memory: the texts of the pool, 164 bytes
-a candidate while a classifier's answers are compared, and the search's own budget.
+The labels of each step are kept in `.run/steps` with a completion record that names the seed, the pool, the rules and
+the previous steps; vectors and a classifier's probabilities are kept piece by piece. Memory: the texts of the pool,
+164 bytes per candidate while a classifier's probabilities are compared, and the search's own budget.
 """
 
 from collections import Counter
@@ -26,8 +26,8 @@ from edos_dataset.augmentation.rows import extended_rows
 from edos_dataset.augmentation.self_labeling import SelfLabel, SelfLabelingRules, choose, gains
 from edos_dataset.augmentation.spreading import SpreadLabel, agreement_of_seeds, spread
 from edos_dataset.augmentation.steps import PAPERS, PAPERS_COUNTS, SpreadStep, Step
-from edos_dataset.labeling.models.embedded import EmbeddedLabeler
-from edos_dataset.labeling.models.labelers import Labeler
+from edos_dataset.label_sets import DEFAULT, LabelSet, label_set_of
+from edos_dataset.labeling.models.base import EmbeddedLabeler, Labeler
 from edos_dataset.labeling.stages import dialogues_of
 from edos_dataset.metrics.classification import cross_entropy
 from edos_dataset.runs.fingerprints import code_hash, hash_json
@@ -37,30 +37,30 @@ Say = Callable[[str], object]
 _METHODS: dict[type[Step], str] = {SpreadStep: "spread", SelfLabelingRules: "self-label"}
 
 Made = tuple[pa.Table, StageCount, dict[str, Any]]
-"""New labels, their counts, and what else goes into `extend.json`."""
+"""New labels, their counts, and the other entries for `extend.json`."""
 
 Keep = Callable[[str, str, Callable[[], Made]], tuple[pa.Table, ShardRecord]]
-"""Gives a table that is made once, as `runs.run.Run.keep` does. That decides no label, so it is not imported here: what
-this module imports is in the key of every step.
+"""Returns a table that is made once, as `runs.run.Run.keep` does. That function is not imported, as it affects no label
+and everything that this module imports is part of the key of every step.
 """
 
 
 @dataclass
 class Extension:
-    """An extension under way.
+    """An extension in progress.
 
     Attributes:
         folder: where a classifier's probabilities are kept.
         keep: keeps the labels of each step.
-        seed: split to rows of the config.
+        seed: rows of the config, by split.
         pool: the candidates.
         store: the vectors.
-        learner: what self-labelling trains.
+        learner: the learner that self-labelling trains.
         memory: bytes for a search.
-        say: told what is being done.
+        say: called with progress messages.
         tables: the new labels of each step and round, rows of the config.
         counts: the entry of each in `extend.json`.
-        key: digest of all that decided them.
+        key: digest of everything that decided them.
     """
 
     folder: Path
@@ -76,7 +76,7 @@ class Extension:
     key: str = ""
 
     def __post_init__(self) -> None:
-        """Begin the chain of digests."""
+        """Start the chain of digests."""
         seed = [labelled_of(table).identity for table in self.seed.values()]
         self.key = hash_json([*seed, self.pool.identity, self.store.encoder.identity, code_hash(__name__)])
 
@@ -94,7 +94,6 @@ class Extension:
                 break
 
     def _add(self, number: int, step: Step, turn: int, identity: str, make: Callable[[], Made]) -> dict[str, Any]:
-        """Add a step's labels, those kept if they are the ones wanted; return what else is known of them."""
         method = _METHODS[type(step)]
         key = hash_json([self.key, asdict(step), turn, identity])
 
@@ -118,7 +117,6 @@ class Extension:
         return record.facts
 
     def _spread(self, number: int, step: SpreadStep) -> Made:
-        """Spread the labels of the step before, or of all."""
         before = [self.seed["train"], *self.tables]
         latest = (
             [table for table, entry in zip(self.tables, self.counts, strict=True) if entry["step"] == number - 1]
@@ -128,7 +126,9 @@ class Extension:
         around = pa.concat_tables(before if step.around == "all" else latest)
         known = [self._dialogues(table) for table in before]
         seeds, labels = self._dialogues(around), around["label"].to_pylist()
-        spreading = spread(seeds, labels, self.pool.candidates, self._held_out, step, 1, known, self.memory)
+        spreading = spread(
+            seeds, labels, self.pool.candidates, self._held_out, step, 1, known, self.memory, names=self._labels.labels
+        )
         places = {dialogue_id: place for place, dialogue_id in enumerate(seeds.ids)}
         soft = around["soft_label"].take(pa.array([places[label.seed_id] for label in spreading.labels], pa.int64()))
         given: dict[str, list[Any]] = {
@@ -136,12 +136,12 @@ class Extension:
             "similarity": [label.similarity for label in spreading.labels],
         }
         table = self._table(spreading.labels, number, "spread", soft, given)
-        # At this threshold, among the labels of people: those of a classifier would agree with themselves.
+        # Measured on human labels only: a classifier's labels would agree with themselves.
         among = agreement_of_seeds(known[0], before[0]["label"].to_pylist(), step, self.memory)
         return table, spreading.count, {"seeds": len(seeds), "among_seeds": among}
 
     def _self_label(self, number: int, step: SelfLabelingRules, turn: int, losses: list[float]) -> Made:
-        """Train on all labels so far, and let the classifier label; nothing, if it is no better than the one before."""
+        """Train on all labels so far and label with the classifier; no labels if it is no better than the last one."""
         labelled = [self.seed["train"], *self.tables]
         validation = labelled_of(self.seed["validation"])
         labeler = self.learner.fit(labelled_of(pa.concat_tables(labelled)), validation)
@@ -161,7 +161,17 @@ class Extension:
         own = [table for table, entry in zip(self.tables, self.counts, strict=True) if entry["step"] == number]
         taken = Counter(label for table in own for label in table["label"].to_pylist())
         known = [self._dialogues(table) for table in labelled]
-        choice = choose(probabilities, self.pool.candidates, self._held_out, known, step, turn, taken, self.memory)
+        choice = choose(
+            probabilities,
+            self.pool.candidates,
+            self._held_out,
+            known,
+            step,
+            turn,
+            taken,
+            self.memory,
+            self._labels.labels,
+        )
         soft = probabilities[[label.row for label in choice.labels]]
         given = {"confidence": [label.confidence for label in choice.labels]}
         return (
@@ -171,7 +181,7 @@ class Extension:
         )
 
     def _probabilities(self, labeler: Labeler, piece: Piece) -> Floats:
-        """Return the probabilities of a piece's candidates, float32 [candidates, 41]; they are kept."""
+        """Return the probabilities of a piece's candidates, float32 [candidates, 41], and keep them."""
         key = hash_json([labeler.identity, piece.identity])
         path = self.folder / "probabilities" / f"{key[:16]}.npy"
         return kept_array(
@@ -179,19 +189,24 @@ class Extension:
         )
 
     def _predict(self, labeler: Labeler, texts: pa.StringArray, offsets: Ints) -> Floats:
-        """Return the probabilities of turns, one dialogue behind the other, float32 [turns, 41]; a labeler that
-        stands on the store's encoder takes the embeddings that are kept.
+        """Return the probabilities of the turns of successive dialogues, float32 [turns, 41].
+
+        A labeler with the store's encoder as its backbone uses the stored embeddings.
         """
         if isinstance(labeler, EmbeddedLabeler) and labeler.encoder.identity == self.store.encoder.identity:
             return labeler.on_embeddings(np.asarray(self.store.turns(texts.to_pylist()), np.float32), offsets)
         return labeler.predict_proba(dialogues_of(texts, offsets))
 
     @cached_property
+    def _labels(self) -> LabelSet:
+        return label_set_of(self.seed["train"].schema)
+
+    @cached_property
     def _held_out(self) -> Dialogues:
         return self._dialogues(pa.concat_tables([self.seed["validation"], self.seed["test"]]))
 
     def _dialogues(self, table: pa.Table) -> Dialogues:
-        """Return labelled dialogues with their vectors; of the history counts as much as with a candidate's."""
+        """Return labelled dialogues with their vectors, which cover as much history as those of candidates."""
         turns, history = labelled_of(table).turns, self.pool.history
         kept = turns if history is None else [dialogue[-history - 1 :] for dialogue in turns]
         return Dialogues(table["dialogue_id"].to_pylist(), turns, self.store.dialogues(kept))
@@ -204,7 +219,6 @@ class Extension:
         soft: Any,  # noqa: ANN401
         given: dict[str, list[Any]],
     ) -> pa.Table:
-        """Return new labels as rows of the config."""
         columns: dict[str, Any] = {
             "dialogue_id": [label.dialogue_id for label in labels],
             "turns": [self.pool.turns(label.row).to_pylist() for label in labels],
@@ -212,10 +226,10 @@ class Extension:
             "soft_label": soft,
             "round": [label.round for label in labels],
         }
-        return extended_rows(columns | given, number, method)
+        return extended_rows(columns | given, number, method, self._labels)
 
     def summary(self, sources: Sequence[str], steps: Sequence[Step]) -> dict[str, Any]:
-        """Return the counts of everything."""
+        """Return the counts of the sources and of all steps."""
         like_papers = [type(step) for step in steps] == [type(step) for step in PAPERS]  # whatever the parameters
         papers = dict(enumerate(PAPERS_COUNTS, 1)) if like_papers else {}
         pieces = self.pool.pieces
@@ -231,4 +245,5 @@ class Extension:
             },
             "encoder": self.store.encoder.identity,
             "learner": self.learner.identity,
+            **({} if self._labels.name == DEFAULT else {"label_set": self._labels.as_dict()}),
         }

@@ -1,6 +1,6 @@
 """fastText's supervised model (Joulin et al., 2017), the baseline of OSED, Table 5, as a learner and a labeler.
 
-It needs the package fasttext-community. One thread and a fixed seed: the same model on every run.
+It needs the package fasttext-community. It trains in one thread with a fixed seed, so every run gives the same model.
 """
 
 import hashlib
@@ -18,11 +18,10 @@ import numpy as np
 
 from edos_dataset.arrays import Floats, Ints
 from edos_dataset.augmentation.labelled import Labelled
-from edos_dataset.labeling.models.dialogues import dialogues_given
-from edos_dataset.labeling.models.heads import probabilities_of
+from edos_dataset.labeling.models.base import Labeler, dialogues_given
+from edos_dataset.labeling.models.linear import probabilities_of
 from edos_dataset.labels import LABELS
-from edos_dataset.metrics.calibration import fit_temperature
-from edos_dataset.metrics.classification import cross_entropy
+from edos_dataset.metrics.classification import cross_entropy, fit_temperature
 from edos_dataset.runs.shards import digest
 
 SEED = 0
@@ -32,8 +31,8 @@ GRID: tuple[dict[str, Any], ...] = tuple(
     for epoch in (10, 25)
     for words in (1, 2)
 )
-"""Settings of `fasttext.train_supervised` to choose from. Its defaults take five rounds over a few thousand texts, by
-which learning has hardly begun.
+"""Settings of `fasttext.train_supervised` to choose from. Its default of five epochs is far too few for a few thousand
+texts.
 """
 
 _TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)*|[^\w\s]")
@@ -41,23 +40,24 @@ _LABEL = "__label__"
 
 
 def tokens_of(turns: Sequence[str]) -> str:
-    """Return turns as fastText reads them: lower-cased words and marks with a blank between them."""
+    """Return turns as fastText reads them: lower-cased words and punctuation marks, separated by blanks."""
     return " ".join(_TOKEN.findall(" ".join(turns).lower()))
 
 
 class FastText:
-    """A trained model: texts, as of `tokens_of`, to the probabilities of the labels, before any temperature.
+    """A trained model that maps texts from `tokens_of` to uncalibrated probabilities of the labels.
 
     Args:
-        model: what `fasttext.train_supervised` returned, for labels `__label__` and an id.
+        model: the model from `fasttext.train_supervised`, with labels of the form `__label__ID`.
+        labels: the number of labels.
     """
 
-    def __init__(self, model: Any) -> None:  # noqa: ANN401 - the library has no types
-        self._model = model
+    def __init__(self, model: Any, labels: int = len(LABELS)) -> None:  # noqa: ANN401 - the library has no types
+        self._model, self._size = model, labels
 
     def __call__(self, texts: Sequence[str]) -> Floats:
-        """Return float32 [texts, 41]; a label that was not among those learned has 0."""
-        probabilities = np.zeros((len(texts), len(LABELS)), np.float32)
+        """Return probabilities, float32 [texts, labels]; 0 for a label that the training data did not have."""
+        probabilities = np.zeros((len(texts), self._size), np.float32)
         if texts:
             for row, (names, values) in enumerate(zip(*self._model.predict(list(texts), k=-1), strict=True)):
                 probabilities[row, [int(name.removeprefix(_LABEL)) for name in names]] = values
@@ -73,13 +73,14 @@ class FastText:
             return digest(path)[:16]
 
 
-def fit_fasttext(texts: Sequence[str], labels: Ints, setting: Mapping[str, Any]) -> FastText:
+def fit_fasttext(texts: Sequence[str], labels: Ints, setting: Mapping[str, Any], size: int = len(LABELS)) -> FastText:
     """Fit the model.
 
     Args:
-        texts: [n], as of `tokens_of`.
+        texts: [n], from `tokens_of`.
         labels: [n] ids.
-        setting: arguments of `fasttext.train_supervised`; those not named have its defaults.
+        setting: arguments of `fasttext.train_supervised`; the others keep their defaults.
+        size: the number of labels.
 
     Raises:
         ModuleNotFoundError: fastText is not installed.
@@ -94,36 +95,32 @@ def fit_fasttext(texts: Sequence[str], labels: Ints, setting: Mapping[str, Any])
             "".join(f"{_LABEL}{label} {text}\n" for text, label in zip(texts, labels.tolist(), strict=True)),
             encoding="utf-8",
         )
-        return FastText(fasttext.train_supervised(input=str(path), thread=1, seed=SEED, verbose=0, **setting))
+        return FastText(fasttext.train_supervised(input=str(path), thread=1, seed=SEED, verbose=0, **setting), size)
 
 
-class FastTextLabeler:
+class FastTextLabeler(Labeler):
     """A model and its temperature as a `Labeler`.
 
     Args:
         model: the model.
-        turns: how many turns it sees, the labelled one included; None for all.
+        turns: number of turns that it sees, the labelled one included; None for all.
         temperature: above 0.
         record: how it was made.
     """
 
     def __init__(self, model: FastText, turns: int | None, temperature: float, record: dict[str, Any]) -> None:
         self.model, self.turns, self.temperature, self.record = model, turns, temperature, record
+        self.context = None if turns is None else turns - 1
 
     @cached_property
     def identity(self) -> str:
-        """Digest of the model, and what else decides a probability."""
+        """Digest of the model and of everything else that affects a probability."""
         return f"fasttext@{self.model.identity} on {self.turns or 'all'} turns at {self.temperature}"
 
     @property
     def source(self) -> str:
         """Name and short digest."""
         return f"fasttext@{self.model.identity[:8]}"
-
-    @property
-    def context(self) -> int | None:
-        """Earlier turns that it sees."""
-        return None if self.turns is None else self.turns - 1
 
     def predict_proba(self, dialogues: Sequence[Sequence[str]]) -> Floats:
         """Return the probabilities of every turn; see `Labeler`."""
@@ -137,13 +134,13 @@ class FastTextLabeler:
 
 @dataclass(frozen=True)
 class FastTextLearner:
-    """Fits fastText for every setting, and takes the one of the lowest calibrated cross-entropy on the validation part.
+    """Fits fastText with every setting, and keeps the model with the lowest calibrated validation cross-entropy.
 
-    It learns from labels alone: targets do not count, nor do weights, except that dialogues of weight 0 are left out.
+    It learns from labels alone: targets and weights are ignored, except that dialogues of weight 0 are left out.
 
     Attributes:
-        turns: how many turns it sees, the labelled one included; None for all.
-        grid: settings to choose from, as of `fit_fasttext`.
+        turns: number of turns that it sees, the labelled one included; None for all.
+        grid: settings to choose from, as for `fit_fasttext`.
     """
 
     turns: int | None = None
@@ -177,7 +174,7 @@ class FastTextLearner:
             )
         tried = []
         for setting in self.grid:
-            model = fit_fasttext(texts, train.labels[counts], setting)
+            model = fit_fasttext(texts, train.labels[counts], setting, len(train.label_set))
             logits = _logits(model(held))
             temperature = round(fit_temperature(logits, validation.labels), 4)
             tried.append(
@@ -196,7 +193,9 @@ class FastTextLearner:
             "split": {"train": len(texts), "validation": len(held)},
             "validation_cross_entropy": loss,
         }
-        return FastTextLabeler(model, self.turns, temperature, record)
+        labeler = FastTextLabeler(model, self.turns, temperature, record)
+        labeler.label_set = train.label_set
+        return labeler
 
 
 def _seen(turns: Sequence[str], most: int | None) -> Sequence[str]:

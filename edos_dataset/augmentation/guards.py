@@ -1,21 +1,23 @@
-"""What a spread label must stay away from: the validation and test dialogues, and what has a label already.
+"""Guards against leaks: copies of validation, test or already labelled dialogues get no new label.
 
-The authors' code keeps test dialogues out of the training data by their ids alone; the same words under another id stay
-in, and so does a copy with another mark or one word more. Here equal words count whatever the id, and nearness is
-judged by vectors and by words: a short turn with one word more may be far away in its vector.
+The authors' code keeps test dialogues out of the training data by id alone, so the same words under another id remain,
+and so does a copy with different punctuation or one more word. Here equal words count whatever the id. Similarity is
+measured by vectors and by words, since one more word may move the vector of a short turn far away.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from edos_dataset.arrays import Bools, Ints
-from edos_dataset.augmentation.similarity import TWO_GB, nearest, take
-from edos_dataset.augmentation.tiles import Vectors
+from edos_dataset.augmentation.similarity import TWO_GB, Vectors, nearest, take
+from edos_dataset.labels import LABELS
+from edos_dataset.runs.shards import StageCount
 from edos_dataset.text import normalise
 
 _ROWS = 512  # texts compared by words at a time, and
@@ -24,13 +26,12 @@ _VECTORS = 1 << 16  # by vectors
 
 @dataclass(frozen=True)
 class Dialogues:
-    """Dialogues of which the last turn has, or may get, a label.
+    """Dialogues whose last turn has, or may get, a label.
 
     Attributes:
         ids: their ids.
-        turns: turns of each, oldest first. Of a pool only the dialogues near a seed are asked for, so these may be read
-            when they are.
-        vectors: [dialogues, dim], as `VectorStore` makes them.
+        turns: turns of each, oldest first; may be lazy, as only the dialogues of a pool that are near a seed are read.
+        vectors: [dialogues, dim], from `VectorStore`.
     """
 
     ids: Sequence[str]
@@ -38,7 +39,7 @@ class Dialogues:
     vectors: Vectors
 
     def __post_init__(self) -> None:
-        """Check that all are of as many dialogues."""
+        """Raise ValueError if the lengths differ."""
         vectors = len(self.vectors) if isinstance(self.vectors, np.ndarray) else sum(map(len, self.vectors))
         if not len(self.ids) == len(self.turns) == vectors:
             raise ValueError(
@@ -52,21 +53,19 @@ class Dialogues:
 
 
 def words_of(turns: Sequence[str]) -> str:
-    """Return the words of a dialogue, without case, marks and the borders of turns: what counts when two are compared
-    by words.
-    """
+    """Return the words of a dialogue for comparison: without case, punctuation and turn boundaries."""
     return " ".join(filter(None, map(normalise, turns)))
 
 
 def overlapping(texts: Sequence[str], others: Sequence[str], share: float) -> Bools:
-    """Tell which texts have nearly the words of one of the others, in any order.
+    """Return which texts are near-duplicates of one of the others, whatever the order of their words.
 
-    That is: of all words of both, a repeated one counted as often as it comes in either, at least `share` are in both;
-    or one has a single word more. Equal texts do; texts without a common word never do, except two without words.
+    Two texts match if the Jaccard similarity of their multisets of words is at least `share`, or if one has exactly one
+    word more than the other. Equal texts match; texts without a common word never do, except two empty ones.
 
     Args:
-        texts: words parted by blanks, as `words_of` gives them.
-        others: likewise.
+        texts: words separated by blanks, as returned by `words_of`.
+        others: the texts to compare with.
         share: above 0 and at most 1.
     """
     vocabulary: dict[str, int] = {}
@@ -87,9 +86,7 @@ def overlapping(texts: Sequence[str], others: Sequence[str], share: float) -> Bo
 
 
 def _bags(texts: Sequence[str], vocabulary: dict[str, int]) -> csr_array:
-    """Return texts as sets of words, [texts, words]; a word's second occurrence is a member of its own. New words enter
-    the vocabulary.
-    """
+    """Return texts as multisets of words, [texts, words], and add new words to the vocabulary."""
     rows = []
     for text in texts:
         seen: Counter[str] = Counter()
@@ -106,16 +103,16 @@ def _bags(texts: Sequence[str], vocabulary: dict[str, int]) -> csr_array:
 def held_out_reasons(
     pool: Dialogues, rows: Ints, held_out: Dialogues, cosine: float, share: float, memory: int = TWO_GB
 ) -> list[str | None]:
-    """Return for dialogues of the pool why they may get no label, or None.
+    """Return the reason why each dialogue may get no label, or None.
 
-    The reasons: "held_out_id", the id of a held-out dialogue; "held_out_words", the words of one, whole or of its last
-    turn, or nearly (`overlapping`); and "held_out_near", a vector near to that of one.
+    The reasons are "held_out_id" (it has the id of a held-out dialogue), "held_out_words" (nearly the words of one or
+    of its last turn, see `overlapping`) and "held_out_near" (a vector near that of one).
 
     Args:
         pool: the pool.
         rows: [n] rows of it, sorted.
         held_out: validation and test dialogues.
-        cosine: cosine from which a vector is near.
+        cosine: least cosine at which a vector is near.
         share: as for `overlapping`.
         memory: as for `nearest`.
     """
@@ -131,15 +128,118 @@ def held_out_reasons(
         [normalise(dialogue[-1]) for dialogue in turns], [normalise(dialogue[-1]) for dialogue in held_out.turns], share
     )
     ids = set(held_out.ids)
-    reasons: list[str | None] = []
-    for row, by_words, by_vector in zip(rows.tolist(), same_words.tolist(), near.tolist(), strict=True):
-        reasons.append(
-            "held_out_id"
-            if pool.ids[row] in ids
-            else "held_out_words"
-            if by_words
-            else "held_out_near"
-            if by_vector
-            else None
-        )
-    return reasons
+    same_ids = np.array([pool.ids[row] in ids for row in rows.tolist()], bool)
+    reasons = np.select([same_ids, same_words, near], ["held_out_id", "held_out_words", "held_out_near"], "")
+    return [reason or None for reason in reasons.tolist()]
+
+
+OPEN = (None, "conflict")
+"""Reasons that "has_label" overrides."""
+
+
+def without_copies(
+    pool: Dialogues, rows: Sequence[int], reasons: Sequence[str | None], labelled: Sequence[Dialogues]
+) -> list[str | None]:
+    """Reject dialogues with the id or words of a labelled one ("has_label") or the words of an accepted one before them
+    ("duplicate").
+
+    Args:
+        pool: dialogues to label; the turns of those in `rows` are read.
+        rows: rows of the pool.
+        reasons: the reason of each row so far.
+        labelled: dialogues with a label.
+    """
+    ids = {dialogue_id for dialogues in labelled for dialogue_id in dialogues.ids}
+    texts = {words_of(turns) for dialogues in labelled for turns in dialogues.turns}
+    first: set[str] = set()
+    judged: list[str | None] = []
+    for row, reason in zip(rows, reasons, strict=True):
+        if reason in OPEN:
+            words = words_of(pool.turns[row])
+            if pool.ids[row] in ids or words in texts:
+                reason = "has_label"
+            elif reason is None and words in first:
+                reason = "duplicate"
+            elif reason is None:
+                first.add(words)
+        judged.append(reason)
+    return judged
+
+
+def capped(
+    labels: Sequence[int], reasons: Sequence[str | None], cap: int | None, taken: Counter[int] | None = None
+) -> list[str | None]:
+    """Reject dialogues beyond the cap of their label ("capped").
+
+    Args:
+        labels: label of each dialogue.
+        reasons: reason of each so far.
+        cap: maximum number of dialogues per label; None for no limit.
+        taken: dialogues of each label so far; accepted ones are added.
+    """
+    taken = Counter() if taken is None else taken
+    judged: list[str | None] = []
+    for label, reason in zip(labels, reasons, strict=True):
+        if reason is None:
+            if cap is not None and taken[label] >= cap:
+                reason = "capped"
+            else:
+                taken[label] += 1
+        judged.append(reason)
+    return judged
+
+
+class Candidate(Protocol):
+    """A dialogue that may get a label, with the reason if it does not."""
+
+    @property
+    def label(self) -> int: ...  # noqa: D102
+
+    @property
+    def reason(self) -> str | None: ...  # noqa: D102
+
+
+C = TypeVar("C", bound=Candidate)
+
+
+@dataclass(frozen=True)
+class Choice(Generic[C]):
+    """The result of a round.
+
+    Attributes:
+        labels: the new labels, in the order of the pool.
+        rejected: candidates that got no label, each with its reason, in the order of the pool.
+        count: dialogues read, kept, and rejected by reason; the tally counts the new labels by name.
+    """
+
+    labels: list[C]
+    rejected: list[C]
+    count: StageCount
+
+
+def choice_of(candidates: Sequence[C], read: int, stage: str, others: str, names: Sequence[str] = LABELS) -> Choice[C]:
+    """Split candidates into labelled and rejected ones.
+
+    Args:
+        candidates: in the order of the pool.
+        read: number of dialogues in the pool.
+        stage: name of the stage for the counts.
+        others: reason code of dialogues that are not candidates.
+        names: names of the labels, by id.
+    """
+    kept = [candidate for candidate in candidates if candidate.reason is None]
+    rejected = [candidate for candidate in candidates if candidate.reason is not None]
+    reasons = Counter({others: read - len(candidates)}) + Counter(str(candidate.reason) for candidate in rejected)
+    by_label = Counter(names[candidate.label] for candidate in kept)
+    return Choice(kept, rejected, StageCount(stage, "dialogues", read, len(kept), dict(reasons), dict(by_label)))
+
+
+def check_fractions(rules: object, *parameters: str) -> None:
+    """Check that parameters are above 0 and at most 1.
+
+    Raises:
+        ValueError: one is out of range.
+    """
+    for parameter in parameters:
+        if not 0 < (value := getattr(rules, parameter)) <= 1:
+            raise ValueError(f"{parameter} must be above 0 and at most 1, got {value}")

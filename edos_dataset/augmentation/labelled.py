@@ -1,6 +1,4 @@
-"""What a classifier learns from: dialogues with the label of their last turn, in memory and as the Parquet files of a
-data set.
-"""
+"""Training data of classifiers: dialogues with the label of their last turn, in memory and as Parquet files."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -14,14 +12,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from edos_dataset.arrays import Floats, Ints
+from edos_dataset.label_sets import DEFAULT, LabelSet, label_set_of, load_label_set
+from edos_dataset.label_sets.configs import schema_of_set
 from edos_dataset.labels import LABELS
-from edos_dataset.runs.folder import FolderError, check_whole
+from edos_dataset.runs.folder import FolderError, check_whole, only_file
 from edos_dataset.runs.shards import write_shard
-from edos_dataset.runs.tables import only_file
-from edos_dataset.schema import EXTENDED, LAST_TURN_LABEL_CONFIGS, arrow_schema
+from edos_dataset.schema import EXTENDED, LAST_TURN_LABEL_CONFIGS
+
+EDOS = load_label_set(DEFAULT)
 
 READABLE = tuple(reversed(LAST_TURN_LABEL_CONFIGS))
-"""The configs that can be learned from; the extended set, which holds the seed, comes first."""
+"""The configs that can be learned from; the extended set comes first, as it contains the seed."""
 
 
 @dataclass(frozen=True)
@@ -29,30 +30,31 @@ class Labelled:
     """Dialogues with labels.
 
     Attributes:
-        turns: turns of each, oldest first, at least one; the label is of the last.
-        labels: int64 [n], label ids 0 to 40.
-        targets: float32 [n, 41], probabilities of the labels: what is learned, where a learner can learn from such.
+        turns: turns of each, oldest first, at least one; the label belongs to the last one.
+        labels: int64 [n], label ids, 0 to 40 for those of EDOS.
+        targets: float32 [n, labels], probabilities of the labels, for learners that can learn from them.
         weights: float32 [n], how much a dialogue counts, 0 or more.
+        label_set: the labels.
     """
 
     turns: Sequence[Sequence[str]]
     labels: Ints
     targets: Floats
     weights: Floats
+    label_set: LabelSet = EDOS
 
     def __post_init__(self) -> None:
-        """Check that all are of as many dialogues, and in range."""
-        size = len(self.turns)
-        if self.labels.shape != (size,) or self.targets.shape != (size, len(LABELS)) or self.weights.shape != (size,):
+        """Raise ValueError if the fields differ in length or a value is out of range."""
+        size, width = len(self.turns), len(self.label_set)
+        if self.labels.shape != (size,) or self.targets.shape != (size, width) or self.weights.shape != (size,):
             shapes = f"{list(self.labels.shape)}, {list(self.targets.shape)} and {list(self.weights.shape)}"
             raise ValueError(
-                f"{size} dialogues need labels [{size}], targets [{size}, {len(LABELS)}] and weights [{size}], got "
-                f"{shapes}"
+                f"{size} dialogues need labels [{size}], targets [{size}, {width}] and weights [{size}], got {shapes}"
             )
         rows = np.arange(size)
         for name, wrong in (
             ("no turns", np.fromiter((not turns for turns in self.turns), bool, size)),
-            (f"a label that is no id from 0 to {len(LABELS) - 1}", (self.labels < 0) | (self.labels >= len(LABELS))),
+            (f"a label that is no id from 0 to {width - 1}", (self.labels < 0) | (self.labels >= width)),
             ("a weight that is not 0 or more", ~(self.weights >= 0)),
             (
                 "targets that are no probabilities",
@@ -68,7 +70,7 @@ class Labelled:
 
     @cached_property
     def identity(self) -> str:
-        """Digest (16 hex digits) of everything in it, for fingerprints."""
+        """Digest (16 hex digits) of all fields, for fingerprints."""
         sha256 = hashlib.sha256(np.array([len(turns) for turns in self.turns], "<i8").tobytes())
         for text in chain.from_iterable(self.turns):
             raw = text.encode("utf-8", "surrogatepass")
@@ -79,22 +81,22 @@ class Labelled:
 
 
 def one_hot(labels: Ints) -> Floats:
-    """Return labels as probabilities, float32 [n, 41]: those of a label that is given without any."""
+    """Return labels as probabilities, float32 [n, 41]: 1 for the label and 0 for all others."""
     return np.eye(len(LABELS), dtype=np.float32)[labels]
 
 
 def write_labelled(folder: Path, parts: Mapping[str, Labelled]) -> None:
     """Write dialogues in the columns of the config "extended", for a program that learns from such a folder.
 
-    What gave a label is not known here: all rows count as the seed (method "crowd", step 0), and what they weigh stands
-    in one column more, `weight`.
+    The origin of a label is not known here, so all rows count as the seed (method "crowd", step 0). An additional
+    column, `weight`, holds the weights.
 
     Args:
-        folder: gets `extended/SPLIT-00000-of-00001.parquet`, whole or not at all; made if needed.
-        parts: by name of the split.
+        folder: gets `extended/SPLIT-00000-of-00001.parquet`, written atomically; made if needed.
+        parts: dialogues by name of the split.
     """
-    schema: pa.Schema = arrow_schema(EXTENDED).append(pa.field("weight", pa.float32()))
     for split, part in parts.items():
+        schema = schema_of_set(EXTENDED, part.label_set).append(pa.field("weight", pa.float32()))
         columns = [
             [f"{split}-{row}" for row in range(len(part))],
             [
@@ -113,14 +115,13 @@ def write_labelled(folder: Path, parts: Mapping[str, Labelled]) -> None:
 
 
 def read_labelled(folder: Path, split: str) -> Labelled:
-    """Read a split of a data set that `edos extend`, `edos crowd seed` or `write_labelled` wrote; dialogues without a
-    label are left out.
+    """Read a split of a data set that `edos extend`, `edos crowd seed` or `write_labelled` wrote.
 
-    The weights are those of `write_labelled`, and 1 where there are none.
+    Dialogues without a label are left out. The weights are those of `write_labelled`, or 1 if there are none.
 
     Raises:
-        FolderError: it has no such split.
-        ValueError: a column is missing, or `Labelled` refuses what is there.
+        FolderError: the data set has no such split.
+        ValueError: a column is missing, or `Labelled` rejects the rows.
     """
     path = labelled_path(folder, split)
     if path is None:
@@ -137,7 +138,7 @@ def read_labelled(folder: Path, split: str) -> Labelled:
 
 
 def labelled_path(folder: Path, split: str) -> Path | None:
-    """Return the Parquet file of a split of such a data set, or None where it is not there.
+    """Return the Parquet file of a split of such a data set, or None if there is none.
 
     Raises:
         FolderError: the folder is unfinished.
@@ -151,10 +152,11 @@ def labelled_of(table: pa.Table) -> Labelled:
 
     Raises:
         KeyError: a column is missing.
-        ValueError: `Labelled` refuses what is there.
+        ValueError: `Labelled` rejects the rows.
     """
     table = table.filter(table["label"].is_valid())
     turns = [[turn["text"] for turn in turns] for turns in table["turns"].to_pylist()]
-    targets = np.array(table["soft_label"].to_pylist(), np.float32).reshape(-1, len(LABELS))
+    labels = label_set_of(table.schema)
+    targets = np.array(table["soft_label"].to_pylist(), np.float32).reshape(-1, len(labels))
     weights = table["weight"].to_numpy() if "weight" in table.column_names else np.ones(len(turns))
-    return Labelled(turns, table["label"].to_numpy().astype(np.int64), targets, weights.astype(np.float32))
+    return Labelled(turns, table["label"].to_numpy().astype(np.int64), targets, weights.astype(np.float32), labels)

@@ -1,9 +1,13 @@
-"""What can learn from labelled dialogues, behind one small interface: a linear head, fastText, or another program."""
+"""Learners from labelled dialogues, behind one small interface: a linear head, fastText, or another program."""
 
 import hashlib
 import json
+import os
 import shlex
+import signal
+import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -11,64 +15,188 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+from safetensors import SafetensorError
 
 from edos_dataset.arrays import Floats
-from edos_dataset.augmentation.command_learner import CommandLearner
 from edos_dataset.augmentation.embeddings import VectorStore
 from edos_dataset.augmentation.fasttext_learner import FastTextLearner
-from edos_dataset.augmentation.labelled import Labelled
+from edos_dataset.augmentation.labelled import EDOS, Labelled, write_labelled
 from edos_dataset.encoders.encoder import Encoder, limit_threads
-from edos_dataset.labeling.models.head_fitting import calibrate, fit_dialogue
-from edos_dataset.labeling.models.heads import DECAY, LinearHead, dialogue_features
-from edos_dataset.labeling.models.labelers import Labeler
-from edos_dataset.labeling.models.linear import LinearLabeler
+from edos_dataset.labeling.models.base import Labeler
+from edos_dataset.labeling.models.labelers import load_labeler
+from edos_dataset.labeling.models.linear import (
+    DECAY,
+    LinearHead,
+    LinearLabeler,
+    calibrate,
+    dialogue_features,
+    fit_dialogue,
+)
+from edos_dataset.runs.shards import digest, write_text
+from edos_dataset.wording import counted
+
+LAST_LINES = 15
+"""Number of lines of a failed command's output that the error shows."""
+
+_PATIENCE = 10.0  # seconds for a program to end after it is asked to
+
+
+@dataclass(frozen=True)
+class CommandLearner:
+    """Runs `COMMAND --labelled FOLDER --out MODEL`, and loads MODEL, which may be anything that `load_labeler` accepts.
+
+    FOLDER is a data set in the columns of the config "extended" with the splits train and validation
+    (`write_labelled`). The program selects and calibrates its model on the validation split. A model that the same
+    command finished from the same dialogues is loaded again; if the program did not finish, MODEL is left for it to
+    resume from.
+
+    Attributes:
+        command: the program and its arguments; it runs in the current folder.
+        folder: gets a folder for each command and training set, with `labelled`, `model`, the program's output as
+            `command.log`, and `finished` once it has finished.
+    """
+
+    command: Sequence[str]
+    folder: Path
+
+    @cached_property
+    def identity(self) -> str:
+        """Digest of the command line and of the files and folders that it names."""
+        sha256 = hashlib.sha256()
+        for word in self.command:
+            path = Path(word)
+            inside = (
+                [path]
+                if path.is_file()
+                else sorted(each for each in path.iterdir() if each.is_file())
+                if path.is_dir()
+                else []
+            )
+            sha256.update(
+                "\0".join([word, *(f"{each.name} {digest(each)}" for each in inside), ""]).encode(
+                    "utf-8", "surrogatepass"
+                )
+            )
+        return f"command@{sha256.hexdigest()[:16]}"
+
+    def fit(self, train: Labelled, validation: Labelled) -> Labeler:
+        """Return the program's model; see `Learner`.
+
+        Raises:
+            ValueError: the program cannot be started, fails, or leaves no model that can be loaded.
+        """
+        key = hashlib.sha256(f"{self.identity} {train.identity} {validation.identity}".encode()).hexdigest()[:16]
+        folder = self.folder / key
+        model, finished = folder / "model", folder / "finished"
+        if not (finished.is_file() and model.is_dir()):
+            write_labelled(folder / "labelled", {"train": train, "validation": validation})
+            self._run(
+                [*self.command, "--labelled", str(folder / "labelled"), "--out", str(model)], folder / "command.log"
+            )
+            if not model.is_dir():
+                raise ValueError(
+                    f"{shlex.join(self.command)} ended without an error, but wrote no folder {model}: it must take "
+                    "--out MODEL"
+                )
+        try:
+            labeler = load_labeler(str(model))
+        except (OSError, ValueError, KeyError, SafetensorError) as error:
+            raise ValueError(
+                f"{model}, which {shlex.join(self.command)} wrote, is no model that labels: {error}"
+            ) from error
+        write_text(finished, f"{self.identity}\n")
+        return labeler
+
+    def _run(self, command: list[str], log: Path) -> None:
+        with log.open("wb") as output:
+            try:
+                # A session of its own, so that its child processes can be ended with it even if Ctrl-C misses them.
+                process = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+                )
+            except OSError as error:
+                raise ValueError(
+                    f"{shlex.join(self.command)} cannot be started: {error.strerror or error}; give a program that is "
+                    "there"
+                ) from error
+            try:
+                code = process.wait()
+            finally:
+                if process.poll() is None:
+                    _end(process)
+        if code:
+            lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+            said = "\n".join(["", *lines[-LAST_LINES:]]) if lines else " nothing"
+            raise ValueError(
+                f"{shlex.join(self.command)} failed with code {code}; the end of what it said ({log}):{said}"
+            )
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End a program and its child processes: first ask, then kill."""
+    try:
+        _signal(process, signal.SIGTERM)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_PATIENCE)
+    finally:
+        _signal(process, signal.SIGKILL if os.name == "posix" else signal.SIGTERM)
+        process.wait()
+
+
+def _signal(process: "subprocess.Popen[bytes]", number: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        if os.name == "posix":
+            os.killpg(process.pid, number)  # the leader's process id is the group's id
+        else:
+            process.terminate()
+
 
 LEARNERS = ("linear", "fasttext")
-"""Names that `learner_of` knows."""
+"""Names that `learner_of` accepts."""
 
-_PIECE = 2048  # texts of a shard of embeddings
+_PIECE = 2048  # texts per shard of embeddings
 _VERSION = 1  # of the arithmetic below, for the identity
 
 
 class Learner(Protocol):
-    """What learns from labelled dialogues.
+    """Trains a labeler on labelled dialogues.
 
     Attributes:
-        identity: name and digest of all that decides the result beside the dialogues, for fingerprints.
+        identity: name and digest of everything except the dialogues that affects the result, for fingerprints.
     """
 
     @property
     def identity(self) -> str: ...  # noqa: D102 - said above
 
     def fit(self, train: Labelled, validation: Labelled) -> Labeler:
-        """Learn.
+        """Return a labeler trained on the dialogues.
 
         Args:
-            train: what it learns from.
-            validation: what chooses the settings and the temperature, so that a probability of 0.9 is right in about 90
-                % of such dialogues.
+            train: dialogues to learn from.
+            validation: dialogues that select the settings and the temperature, so that labels with a probability of 0.9
+                are right for about 90 % of such dialogues.
 
         Raises:
-            ValueError: it cannot learn from these, or failed.
+            ValueError: training on these dialogues is impossible, or failed.
         """
         ...
 
 
 @dataclass(frozen=True)
 class LinearLearner:
-    """Fits a linear head on `dialogue_features`, as the shipped `linear-dialogue` is made, and takes the l2 of the
-    lowest cross-entropy on the validation part.
+    """Fits a linear head on `dialogue_features`, like the shipped `linear-dialogue`.
 
-    It builds on a weak head that knows single turns from EmpatheticDialogues, and saw nothing of the crowd's dialogues.
+    The l2 with the lowest cross-entropy on the validation split is chosen. The head builds on a weak head, which was
+    trained on single turns of EmpatheticDialogues and never saw the crowd's dialogues.
 
     Attributes:
-        store: keeps the embeddings; its encoder must be the one that the weak head goes with, and that `LinearLabeler`
-            uses.
+        store: keeps the embeddings; its encoder must be the one of the weak head and of `LinearLabeler`.
         l2: values to choose from.
-        decay: weight of a turn in the context relative to the turn behind it.
+        decay: weight of a turn in the context relative to the turn after it.
         weak: the weak head: `linear-weak`, or a folder.
-        context_scale: as for `fit_dialogue`; this and the next are what the shipped head's validation part chose.
-        weak_scale: likewise.
+        context_scale: as for `fit_dialogue`; the defaults of this and the next were chosen on validation data for the
+            shipped head.
+        weak_scale: as for `fit_dialogue`.
     """
 
     store: VectorStore
@@ -111,18 +239,24 @@ class LinearLearner:
         counting = int((train.weights > 0).sum())
         if not counting or not len(validation):
             raise ValueError(
-                f"the linear head has {counting} dialogues to learn from and {len(validation)} to be calibrated on: "
+                f"the linear head has {counted(counting, 'dialogues')} to learn from and {len(validation)} to be "
+                "calibrated on: "
                 "give some of both"
             )
         features, held = self._features(train), self._features(validation)
-        # The loss is linear in the targets: a row of double weight is a row of doubled targets.
+        # The loss is linear in the targets, so doubling a row's weight is doubling its targets.
         targets = (train.targets * (train.weights / train.weights.mean())[:, None]).astype(np.float32)
+        named = {} if train.label_set == EDOS else {"labels": list(train.label_set.labels)}
         tried = []
         with limit_threads(1):
             for l2 in self.l2:
                 choice = {"l2": l2, "context_scale": self.context_scale, "weak_scale": self.weak_scale}
                 head, loss = calibrate(
-                    *fit_dialogue(features, targets, self._weak_head, choice), held, validation.labels, self.decay
+                    *fit_dialogue(features, targets, self._weak_head, choice),
+                    held,
+                    validation.labels,
+                    self.decay,
+                    named,
                 )
                 tried.append((loss, choice, head))
         loss, choice, head = min(tried, key=lambda each: each[0])
@@ -133,14 +267,15 @@ class LinearLearner:
             "encoder": self.store.encoder.identity,
             "split": {"train": counting, "validation": len(validation)},
             "validation_cross_entropy": loss,
+            **named,
         }
         return LinearLabeler(replace(head, record=record), self.store.encoder.device, self.store.encoder.token_budget)
 
     def _features(self, part: Labelled) -> Floats:
         """Return the features of the last turns.
 
-        Each text is embedded once, in pieces that depend only on what comes before: where a later round appends
-        dialogues, most pieces are there.
+        Each text is embedded once, in pieces that depend only on earlier texts, so most pieces already exist when a
+        later round appends dialogues.
         """
         texts, offsets = list(chain.from_iterable(part.turns)), np.cumsum([0, *map(len, part.turns)])
         rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
@@ -158,9 +293,8 @@ def learner_of(name: str, folder: Path, device: str = "cpu") -> Learner:
     """Return a learner by its name.
 
     Args:
-        name: "linear", "fasttext", or the command line of a program as `CommandLearner` starts it (whatever has a blank
-            in it).
-        folder: where it may keep embeddings or models, so that the same need not be made again.
+        name: "linear", "fasttext", or a command line for `CommandLearner` (any name that contains a blank).
+        folder: where it may keep embeddings or models for reuse.
         device: torch device of the encoder, for "linear".
 
     Raises:
@@ -175,10 +309,10 @@ def learner_of(name: str, folder: Path, device: str = "cpu") -> Learner:
 
 
 def check_learner(name: str) -> None:
-    """Check the name of a learner, before anything is read.
+    """Check the name of a learner before any data is read.
 
     Raises:
-        ValueError: there is none, or the quotation marks of the command line do not match.
+        ValueError: there is no such learner, or the quotation marks of the command line do not match.
     """
     if name in LEARNERS:
         return

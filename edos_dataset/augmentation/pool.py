@@ -1,4 +1,4 @@
-"""The pool: dialogues without labels, and in them every turn that may get one, with its history."""
+"""The pool: unlabelled dialogues, and the turns in them that may get a label, each with its history."""
 
 import hashlib
 import json
@@ -17,15 +17,12 @@ from edos_dataset.arrays import Floats, Ints, unnest
 from edos_dataset.augmentation.embeddings import Halves, VectorStore
 from edos_dataset.augmentation.guards import Dialogues
 from edos_dataset.labeling.stages import embedded_by, embeddings_of
-from edos_dataset.runs.cutting import numbered
 from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.fingerprints import hash_json
-from edos_dataset.runs.shards import read_shard, write_shard, write_text
+from edos_dataset.runs.shards import numbered, read_shard, write_shard, write_text
 
 PIECE_TURNS = 10_000
-"""Turns that are embedded, and kept, at a time: the unit of work, half a minute of a core, and of memory, about 40 MB
-for 384 dimensions.
-"""
+"""Turns that are embedded at once: half a minute on one core, and about 40 MB of memory at 384 dimensions."""
 
 _COLUMNS = ("dialogue_id", "turns", "embeddings", "embedded_by")
 
@@ -33,18 +30,18 @@ T = TypeVar("T")
 
 
 class Rows(Sequence[T]):
-    """A sequence whose members are made when they are asked for.
+    """A sequence whose members are computed on access.
 
     Args:
-        length: how many there are.
-        member: gives the one of a number, from 0.
+        length: number of members.
+        member: returns the member with a given index, from 0.
     """
 
     def __init__(self, length: int, member: Callable[[int], T]) -> None:
         self._length, self._member = length, member
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of members."""
         return self._length
 
     @overload
@@ -54,7 +51,7 @@ class Rows(Sequence[T]):
     def __getitem__(self, row: slice) -> list[T]: ...
 
     def __getitem__(self, row: int | slice) -> T | list[T]:
-        """Make one, or some."""
+        """Return a member, or a list of members."""
         if isinstance(row, slice):
             return [self._member(number) for number in range(*row.indices(self._length))]
         if not -self._length <= row < self._length:
@@ -68,9 +65,9 @@ class Piece:
 
     Attributes:
         ids: [dialogues] their ids.
-        turns: [turns] of schema.TURN, those of all dialogues.
-        offsets: [dialogues + 1] where in `turns` each begins.
-        rows: [candidates] which of the turns may get a label.
+        turns: [turns] of schema.TURN, the turns of all dialogues.
+        offsets: [dialogues + 1] position in `turns` at which each begins.
+        rows: [candidates] positions of the turns that may get a label.
         vectors: [candidates, dim].
     """
 
@@ -97,12 +94,12 @@ class Piece:
 class Pool:
     """Dialogues without labels.
 
-    A candidate is a turn with its history; its id is that of the dialogue with the turn's number, from 1:
+    A candidate is a turn with its history; its id is the dialogue's id with the turn's number, from 1:
     `1977/76759/4#12@3`.
 
     Attributes:
         pieces: the dialogues, in the order of their sources.
-        history: earlier turns that a candidate has at most; None for all.
+        history: maximum number of earlier turns of a candidate; None for all.
     """
 
     pieces: list[Piece]
@@ -110,9 +107,7 @@ class Pool:
 
     @cached_property
     def candidates(self) -> Dialogues:
-        """Ids, turns and vectors of all candidates; ids and turns are made when they are asked for, so that those of
-        millions take no memory.
-        """
+        """Ids, turns and vectors of all candidates; ids and turns are computed on access, to save memory."""
         count = int(self._ends[-1])
         return Dialogues(
             Rows(count, self._name),
@@ -137,7 +132,7 @@ class Pool:
         return np.cumsum([0, *(len(piece.rows) for piece in self.pieces)])
 
     def _place(self, row: int) -> tuple[Piece, int, int]:
-        """Return the piece of a candidate, and there the numbers of its dialogue and its turn."""
+        """Return the piece of a candidate, and the positions of its dialogue and its turn in that piece."""
         number = int(np.searchsorted(self._ends, row, side="right")) - 1
         piece = self.pieces[number]
         turn = int(piece.rows[row - self._ends[number]])
@@ -150,12 +145,12 @@ class Pool:
 
 @dataclass(frozen=True)
 class Embedding:
-    """How what may get a label is embedded; it goes with every task to a worker.
+    """Settings of the embedding of candidates, sent to workers with every task.
 
     Attributes:
-        store: where the vectors are kept.
-        history: earlier turns that go with a turn at most; None for all.
-        every_turn: every turn may get a label; else only the last one of each dialogue.
+        store: keeps the vectors.
+        history: maximum number of earlier turns embedded with a turn; None for all.
+        every_turn: whether every turn may get a label, or only the last one of each dialogue.
     """
 
     store: VectorStore
@@ -168,7 +163,7 @@ class Embedding:
             raise ValueError(f"history must be 0 or more earlier turns, or none for all, got {self.history}")
 
     def piece(self, table: pa.Table) -> Piece | None:
-        """Return some dialogues with the vectors of what may get a label; None where no dialogue has a turn."""
+        """Return the dialogues with the vectors of their candidates, or None if no dialogue has turns."""
         turns, offsets = unnest(table, "turns")
         filled = np.flatnonzero(np.diff(offsets))  # a dialogue without turns has nothing to label
         if not len(filled):
@@ -180,12 +175,12 @@ class Embedding:
         return Piece(ids, turns, offsets, rows, vectors)
 
     def fill(self, path: Path) -> int:
-        """Embed a piece that lies in a file, in a worker; return its turns."""
+        """Embed the piece in a file and return its number of turns; runs in a worker."""
         piece = self.piece(read_shard(path))
         return 0 if piece is None else len(piece.turns)
 
     def _vectors(self, texts: list[str], offsets: Ints, known: Floats | None) -> tuple[Ints, Halves]:
-        """Return which turns may get a label, and their vectors."""
+        """Return the rows of the candidates, and their vectors."""
         history = self.history
         if self.every_turn:
             return np.arange(len(texts)), self.store.in_context(texts, offsets, history, known)
@@ -204,29 +199,29 @@ def read_pool(
     engine: Engine,
     progress: Callable[[int], object] = lambda turns: None,
 ) -> Pool:
-    """Take the dialogues of a pool and embed what may get a label.
+    """Return the pool of some dialogues, with their candidates embedded.
 
-    The pieces are embedded wherever the engine has its workers, which leave the vectors in the store; the pieces
-    lie there, too, until that is done. Neither the engine nor its workers change a byte.
+    The engine's workers embed the pieces into the store, which also holds the pieces until then. The result does not
+    depend on the engine or the number of workers.
 
     Args:
-        tables: the dialogues, `dialogue_id` and `turns`, about PIECE_TURNS turns each, which are read one by one; with
-            the columns `embeddings` and `embedded_by` what the store's encoder made of them is taken from there. Only
-            the process that leads looks at them.
+        tables: the dialogues (`dialogue_id` and `turns`), about PIECE_TURNS turns per table, read one table at a time
+            and by the main process only. Embeddings by the store's encoder are taken from the columns `embeddings`
+            and `embedded_by`, if there are any.
         embedding: how they are embedded.
         engine: where the pieces are embedded.
         progress: called with the number of turns done, after each piece.
 
     Returns:
-        The pool; in a process that doesn't lead one without pieces.
+        The pool; it has no pieces except in the main process.
 
     Raises:
-        ValueError: errors of the tables' reader.
+        ValueError: the reader of the tables raises it.
         WorkerDied: a worker was killed.
     """
     folder = embedding.store.folder / "pool"
     listing = folder / "index.json"
-    if engine.leads:
+    if engine.is_main:
         names = []
         for part in numbered(tables):
             wanted = [name for name in _COLUMNS if name in part.rows.column_names]
@@ -240,7 +235,7 @@ def read_pool(
         done += turns
         progress(done)
     engine.wait()
-    if not engine.leads:
+    if not engine.is_main:
         return Pool([], embedding.history)
     pieces = [embedding.piece(read_shard(path)) for path in paths]
     shutil.rmtree(folder)

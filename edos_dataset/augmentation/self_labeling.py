@@ -1,5 +1,5 @@
-"""Self-labelling: a classifier labels the pool, and of every label its surest candidates join what the next one learns
-from (EDOS, Section 3.3).
+"""Self-labelling: a classifier labels the pool, and the most confident candidates of every label join the training data
+of the next classifier (EDOS, Section 3.3).
 """
 
 from collections import Counter
@@ -10,30 +10,38 @@ from typing import ClassVar
 import numpy as np
 
 from edos_dataset.arrays import Floats, Ints
-from edos_dataset.augmentation.guards import Dialogues, held_out_reasons
-from edos_dataset.augmentation.rejections import capped, without_copies
+from edos_dataset.augmentation.guards import (
+    Choice,
+    Dialogues,
+    capped,
+    check_fractions,
+    choice_of,
+    held_out_reasons,
+    without_copies,
+)
 from edos_dataset.augmentation.similarity import TWO_GB
 from edos_dataset.labels import LABELS
-from edos_dataset.runs.shards import StageCount
+from edos_dataset.wording import counted
 
-_BLOCK = 1 << 16  # rows of probabilities read at a time: they may be mapped from a file
+_BLOCK = 1 << 16  # rows of probabilities read at once, as they may be a memory map
 
 
 @dataclass(frozen=True)
 class SelfLabelingRules:
-    """Which candidates get the label that a classifier gave them.
+    """Which candidates keep the label that a classifier predicts.
 
     Args:
-        top: most candidates a label in a round, the surest first, of equally sure ones the first in the pool: 100 in
-            the paper.
+        top: maximum number of candidates per label and round, the most confident first, then in the order of the pool:
+            100 in the paper.
         confidence: least calibrated probability of the most probable label, 0.9 in the paper.
-        cap: most candidates a label in all rounds together; None for any number.
-        cap_total: most candidates of all labels in all rounds together, the surest first; None for any number.
-        rounds: most rounds; in each a new classifier learns from what the one before labelled too.
-        patience: rounds without a lower cross-entropy on the validation part after which no further one begins.
-        guard: cosine with a validation or test dialogue from which a candidate gets no label.
-        guard_words: share of words in common with one, whole or last turn, from which it gets none; one word more or
-            fewer is always too near.
+        cap: maximum number of candidates per label in all rounds together; None for no limit.
+        cap_total: maximum number of candidates of all labels in all rounds together, the most confident first; None for
+            no limit.
+        rounds: maximum number of rounds; in each, a new classifier also learns from the labels of the previous round.
+        patience: rounds without a lower validation cross-entropy after which training stops.
+        guard: candidates with this cosine or more to a validation or test dialogue get no label.
+        guard_words: the same for the fraction of common words, in the whole dialogue or the last turn; texts that
+            differ by one word are always too near.
     """
 
     top: int = 100
@@ -49,9 +57,7 @@ class SelfLabelingRules:
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        for parameter in ("confidence", "guard", "guard_words"):
-            if not 0 < getattr(self, parameter) <= 1:
-                raise ValueError(f"{parameter} must be above 0 and at most 1, got {getattr(self, parameter)}")
+        check_fractions(self, "confidence", "guard", "guard_words")
         for parameter in ("top", "rounds", "patience"):
             if getattr(self, parameter) < 1:
                 raise ValueError(f"{parameter} must be at least 1, got {getattr(self, parameter)}")
@@ -64,16 +70,16 @@ class SelfLabelingRules:
 
 @dataclass(frozen=True)
 class SelfLabel:
-    """A candidate of which the classifier was sure enough, and the label that it got or would have got.
+    """A confident candidate, with the label that it gets unless there is a reason against it.
 
     Attributes:
         dialogue_id: its id.
         row: its row in the pool.
-        label: id of the label, 0 to 40, of the last turn.
+        label: label id of the last turn, 0 to 40.
         confidence: the label's calibrated probability.
-        round: in which round, from 1.
-        reason: why it got none: "held_out_id", "held_out_words", "held_out_near", "has_label", "duplicate", "capped";
-            None if it got it.
+        round: number of the round, from 1.
+        reason: why it does not get the label: "held_out_id", "held_out_words", "held_out_near", "has_label",
+            "duplicate", "capped"; None if it gets it.
     """
 
     dialogue_id: str
@@ -82,22 +88,6 @@ class SelfLabel:
     confidence: float
     round: int
     reason: str | None = None
-
-
-@dataclass(frozen=True)
-class SelfLabelled:
-    """What a round gave.
-
-    Attributes:
-        labels: the new labels, in the order of the pool.
-        rejected: candidates that were sure enough and got no label, each with its reason, in the order of the pool.
-        count: candidates read, kept, and rejected by reason, the others as "not_confident"; the tally counts the new
-            labels by name.
-    """
-
-    labels: list[SelfLabel]
-    rejected: list[SelfLabel]
-    count: StageCount
 
 
 def choose(
@@ -109,72 +99,66 @@ def choose(
     round: int = 1,  # noqa: A002 - what the papers call it
     taken: Mapping[int, int] | None = None,
     memory: int = TWO_GB,
-) -> SelfLabelled:
+    names: Sequence[str] = LABELS,
+) -> Choice[SelfLabel]:
     """Choose the candidates that get their most probable label.
 
-    A candidate that falls under several rules counts under the first: not sure enough; too near a held-out dialogue;
-    has a label already; the words of a surer candidate that got through so far; more than a cap. Only of candidates
-    that are sure enough are the turns and vectors read.
+    A candidate that several rules reject counts under the first of these: not confident enough ("not_confident"); too
+    near a held-out dialogue; already labelled; the words of a more confident accepted candidate; beyond a cap. Turns
+    and vectors are read only for candidates that are confident enough.
 
     Args:
-        probabilities: float32 [candidates, 41], calibrated, of each candidate's last turn; may be mapped from a file.
+        probabilities: float32 [candidates, labels], calibrated, of each candidate's last turn; may be mapped from a
+            file.
         pool: the candidates.
         held_out: validation and test dialogues.
-        known: dialogues with a label, the seed and those of earlier steps and rounds: what has the id or the words of
-            one gets none.
+        known: labelled dialogues of the seed and of earlier steps and rounds; candidates with the id or the words of
+            one of them get no label.
         rules: the rules; by default those of the paper.
-        round: number that goes with every new label.
-        taken: self-labelled candidates of earlier rounds by label id, which count against `cap` and `cap_total`.
+        round: number stored with every new label.
+        taken: number of self-labelled candidates of earlier rounds by label id; they count towards the caps.
         memory: bytes for the comparison with the held-out vectors, as for `nearest`.
+        names: names of the labels, by id.
 
     Raises:
-        ValueError: the probabilities do not fit the pool, or are none.
+        ValueError: the probabilities have the wrong shape or are not probabilities.
     """
     rules = rules or SelfLabelingRules()
-    candidates = _sure(probabilities, pool, rules.confidence, round)
+    candidates = _sure(probabilities, pool, rules.confidence, round, len(names))
     rows = [candidate.row for candidate in candidates]
     reasons = held_out_reasons(pool, np.array(rows, np.int64), held_out, rules.guard, rules.guard_words, memory)
-    order = sorted(
-        range(len(rows)), key=lambda number: (-candidates[number].confidence, rows[number])
-    )  # the surest first
+    order = sorted(range(len(rows)), key=lambda number: (-candidates[number].confidence, rows[number]))
     judged = without_copies(pool, [rows[number] for number in order], [reasons[number] for number in order], known)
     judged = _capped([candidates[number].label for number in order], judged, rules, Counter(taken or {}))
     for number, reason in zip(order, judged, strict=True):
         candidates[number] = replace(candidates[number], reason=reason)
-    kept = [candidate for candidate in candidates if candidate.reason is None]
-    rejected = [candidate for candidate in candidates if candidate.reason is not None]
-    by_reason = Counter({"not_confident": len(pool) - len(candidates)}) + Counter(
-        str(candidate.reason) for candidate in rejected
-    )
-    by_label = Counter(LABELS[candidate.label] for candidate in kept)
-    return SelfLabelled(
-        kept, rejected, StageCount(rules.name, "dialogues", len(pool), len(kept), dict(by_reason), dict(by_label))
-    )
+    return choice_of(candidates, len(pool), rules.name, "not_confident", names)
 
 
 def gains(history: Sequence[float], patience: int = 1) -> bool:
-    """Tell whether another round is worth it.
+    """Return whether another round is worthwhile.
 
     Args:
-        history: cross-entropy (nats) of each round's classifier on the validation part, the first round's first.
-        patience: rounds without a lower one than any before, from 1, after which it is not.
+        history: validation cross-entropy (nats) of the classifier of each round, in order.
+        patience: number of rounds without a new minimum after which it is not, from 1.
     """
     if patience < 1:
         raise ValueError(f"patience must be at least 1 round, got {patience}")
     return len(history) <= patience or min(history[-patience:]) < min(history[:-patience])
 
 
-def _sure(probabilities: Floats, pool: Dialogues, least: float, round: int) -> list[SelfLabel]:  # noqa: A002
-    """Return the candidates whose most probable label is probable enough, in the order of the pool."""
-    if probabilities.shape != (len(pool), len(LABELS)):
+def _sure(probabilities: Floats, pool: Dialogues, least: float, round: int, width: int) -> list[SelfLabel]:  # noqa: A002
+    """Return the candidates that are confident enough, in the order of the pool."""
+    if probabilities.shape != (len(pool), width):
         raise ValueError(
-            f"{len(pool)} candidates need probabilities [{len(pool)}, {len(LABELS)}], got {list(probabilities.shape)}"
+            f"{counted(len(pool), 'candidates need')} probabilities [{len(pool)}, {width}], got "
+            f"{list(probabilities.shape)}"
         )
     candidates = []
     for start in range(0, len(pool), _BLOCK):
         block = np.asarray(probabilities[start : start + _BLOCK])
         most = block.max(axis=1)
-        if not ((most >= 0) & (most <= 1.001)).all():  # a row with a NaN has none as its largest
+        if not ((most >= 0) & (most <= 1.001)).all():  # the maximum of a row with a NaN is NaN
             row = start + int(np.argmin((most >= 0) & (most <= 1.001)))
             raise ValueError(
                 f"the probabilities of candidate {row} (from 0), {pool.ids[row]!r}, are none: {most[row - start]}"
@@ -190,7 +174,7 @@ def _sure(probabilities: Floats, pool: Dialogues, least: float, round: int) -> l
 def _capped(
     labels: Sequence[int], reasons: Sequence[str | None], rules: SelfLabelingRules, taken: Counter[int]
 ) -> list[str | None]:
-    """Reject what is beyond a label's top of this round, its cap of all rounds, or the cap of all labels."""
+    """Reject candidates beyond `top`, `cap` or `cap_total`."""
     total = taken.total()
     within_round = capped(labels, reasons, rules.top)
     within_label = capped(labels, within_round, rules.cap, taken)

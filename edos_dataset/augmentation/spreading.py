@@ -1,4 +1,4 @@
-"""Similarity spreading: a dialogue gets the label of a labelled one that is nearly the same (EDOS, Section 3.3)."""
+"""Similarity spreading: a dialogue gets the label of the nearest labelled one, if near enough (EDOS, Section 3.3)."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -8,33 +8,40 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from edos_dataset.arrays import Ints
-from edos_dataset.augmentation.guards import Dialogues, held_out_reasons, words_of
-from edos_dataset.augmentation.rejections import capped, without_copies
+from edos_dataset.augmentation.guards import (
+    Choice,
+    Dialogues,
+    capped,
+    check_fractions,
+    choice_of,
+    held_out_reasons,
+    without_copies,
+    words_of,
+)
 from edos_dataset.augmentation.similarity import TWO_GB, Matches, nearest
 from edos_dataset.labels import LABELS
 from edos_dataset.runs.pipeline import check_ranges
-from edos_dataset.runs.shards import StageCount
+from edos_dataset.wording import counted
 
 Conflict = Literal["none", "nearest", "majority"]
 
 
 @dataclass(frozen=True)
 class SpreadingRules:
-    """Which dialogues get a label, and which.
+    """Which dialogues get which label.
 
     Args:
-        threshold: least cosine of a dialogue's vector with a seed's: 0.92 around the crowd's dialogues in the paper,
-            0.9 around self-labelled ones.
-        margin: seeds that are at most this much less similar than the nearest one have a say.
-        neighbours: most seeds, 1 to 10,000, that have a say, the nearest ones.
-        conflict: if these have different labels: "none" gives no label, "nearest" that of the nearest seed, "majority"
-            that of most of them; of labels with as many seeds that of the nearest one, and of equally near seeds the
-            first.
-        cap: most dialogues a label, the nearest first, of equally near ones the first in the pool; None for any number.
-            The authors' code takes 1,000.
-        guard: cosine with a validation or test dialogue from which a dialogue gets no label.
-        guard_words: share of words in common with one, whole or last turn, from which it gets none; one word more or
-            fewer is always too near.
+        threshold: least cosine with a seed; in the paper, 0.92 around the crowd's dialogues and 0.9 around
+            self-labelled ones.
+        margin: seeds vote if they are at most this much less similar than the nearest one.
+        neighbours: maximum number of seeds that vote, the nearest first, 1 to 10,000.
+        conflict: the label if their labels differ: "none" for no label, "nearest" for that of the nearest seed, or
+            "majority"; ties go to the nearest seed, and among equally near ones to the first.
+        cap: maximum number of dialogues per label, the nearest first, then in the order of the pool; None for no limit.
+            The authors' code uses 1,000.
+        guard: dialogues with this cosine or more to a validation or test dialogue get no label.
+        guard_words: the same for the fraction of common words, in the whole dialogue or the last turn; texts that
+            differ by one word are always too near.
     """
 
     threshold: float = 0.92
@@ -49,9 +56,7 @@ class SpreadingRules:
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        for parameter in ("threshold", "guard", "guard_words"):
-            if not 0 < getattr(self, parameter) <= 1:
-                raise ValueError(f"{parameter} must be above 0 and at most 1, got {getattr(self, parameter)}")
+        check_fractions(self, "threshold", "guard", "guard_words")
         if not 0 <= self.margin <= 2:
             raise ValueError(f"margin must be a difference of cosines, 0 to 2, got {self.margin}")
         check_ranges(self, neighbours=(1, 10_000))
@@ -63,17 +68,17 @@ class SpreadingRules:
 
 @dataclass(frozen=True)
 class SpreadLabel:
-    """A dialogue near a seed, and the label that it got or would have got.
+    """A dialogue near a seed, with the label that it gets unless there is a reason against it.
 
     Attributes:
         dialogue_id: its id.
         row: its row in the pool.
-        label: id of the label, 0 to 40, of the last turn.
+        label: label id of the last turn, 0 to 40.
         seed_id: id of the nearest seed with that label.
         similarity: cosine with that seed.
-        round: in which round, from 1.
-        reason: why it got none: "held_out_id", "held_out_words", "held_out_near", "has_label", "conflict", "duplicate",
-            "capped"; None if it got it.
+        round: number of the round, from 1.
+        reason: why it does not get the label: "held_out_id", "held_out_words", "held_out_near", "has_label",
+            "conflict", "duplicate", "capped"; None if it gets it.
     """
 
     dialogue_id: str
@@ -83,22 +88,6 @@ class SpreadLabel:
     similarity: float
     round: int
     reason: str | None = None
-
-
-@dataclass(frozen=True)
-class Spread:
-    """What a round gave.
-
-    Attributes:
-        labels: the new labels, in the order of the pool.
-        rejected: dialogues near a seed that got no label, each with its reason, in the order of the pool.
-        count: dialogues read, kept, and rejected by reason, those near no seed as "not_similar"; the tally counts the
-            new labels by name.
-    """
-
-    labels: list[SpreadLabel]
-    rejected: list[SpreadLabel]
-    count: StageCount
 
 
 def spread(
@@ -111,68 +100,58 @@ def spread(
     known: Sequence[Dialogues] = (),
     memory: int = TWO_GB,
     progress: Callable[[int], object] = lambda rows: None,
-) -> Spread:
+    names: Sequence[str] = LABELS,
+) -> Choice[SpreadLabel]:
     """Spread the labels of seeds to the dialogues of a pool.
 
-    A dialogue that falls under several rules counts under the first: near no seed; too near a held-out dialogue; has a
-    label already; conflict of its seeds; the words of an earlier dialogue of the pool that got through so far; more
-    than the cap.
+    A dialogue that several rules reject counts under the first of these: near no seed ("not_similar"); too near a
+    held-out dialogue; already labelled; conflicting seeds; the words of an earlier accepted dialogue; beyond the cap.
 
     Args:
-        seeds: labelled dialogues of the training part, in the order that decides between equally near ones.
+        seeds: labelled dialogues of the training split; among equally near ones the first counts.
         labels: [seeds] ids of their last turns' labels, 0 to 40.
         pool: dialogues to label.
         held_out: validation and test dialogues.
         rules: the rules; by default those of the paper's first round.
-        round: number that goes with every new label.
-        known: dialogues with a label beside the seeds, such as those of earlier rounds: what has the id or the words of
-            one of them or of a seed gets none.
+        round: number stored with every new label.
+        known: labelled dialogues other than the seeds, such as those of earlier rounds; dialogues with the id or the
+            words of one of them or of a seed get no label.
         memory: bytes for the search, as for `nearest`.
         progress: as for `nearest`.
+        names: names of the labels, by id.
 
     Raises:
-        ValueError: seeds and labels do not fit, a label is out of range, a held-out dialogue is among the seeds, or
-            what `nearest` raises.
+        ValueError: seeds and labels differ in number, a label is out of range, a held-out dialogue is among the seeds,
+            or what `nearest` raises.
     """
     rules = rules or SpreadingRules()
-    _check(seeds, labels, held_out)
+    _check(seeds, labels, held_out, len(names))
     matches = nearest(seeds.vectors, pool.vectors, rules.threshold, rules.neighbours, memory, progress)
     candidates = _candidates(matches, np.asarray(labels, np.int64), seeds.ids, pool.ids, rules, round)
     rows = np.array([candidate.row for candidate in candidates], np.int64)
     guarded = held_out_reasons(pool, rows, held_out, rules.guard, rules.guard_words, memory)
     reasons = [reason or candidate.reason for candidate, reason in zip(candidates, guarded, strict=True)]
     reasons = without_copies(pool, rows.tolist(), reasons, (seeds, *known))
-    candidates = _capped(
-        [replace(candidate, reason=reason) for candidate, reason in zip(candidates, reasons, strict=True)], rules.cap
-    )
-    kept = [candidate for candidate in candidates if candidate.reason is None]
-    rejected = [candidate for candidate in candidates if candidate.reason is not None]
-    by_reason = Counter({"not_similar": len(pool) - len(candidates)}) + Counter(
-        str(candidate.reason) for candidate in rejected
-    )
-    by_label = Counter(LABELS[candidate.label] for candidate in kept)
-    return Spread(
-        kept, rejected, StageCount("spread", "dialogues", len(pool), len(kept), dict(by_reason), dict(by_label))
-    )
+    candidates = [replace(candidate, reason=reason) for candidate, reason in zip(candidates, reasons, strict=True)]
+    return choice_of(_capped(candidates, rules.cap), len(pool), "spread", "not_similar", names)
 
 
 def agreement_of_seeds(
     seeds: Dialogues, labels: Sequence[int], rules: SpreadingRules, memory: int = TWO_GB
 ) -> dict[str, int]:
-    """Tell how often the rules would give a seed, if it had no label, the one that it has: how far spreading can be
-    trusted at this threshold.
+    """Return how often the rules would give a seed its own label, a measure of how reliable spreading is.
 
-    Seeds of the same words don't speak for each other. People do not always agree on near dialogues, so this falls
-    short of 1 for perfect vectors too.
+    Seeds with the same words do not vote for each other. People do not always agree on similar dialogues, so even
+    perfect vectors stay below 1.
 
     Args:
         seeds: labelled dialogues.
         labels: [seeds] ids.
-        rules: the rules; caps and guards play no part.
+        rules: the rules; caps and guards are not applied.
         memory: as for `nearest`.
 
     Returns:
-        `near`: seeds that would get a label; `same`: those of them that would get their own.
+        `near`: number of seeds that would get a label; `same`: how many of these would get their own.
     """
     ids = np.asarray(labels, np.int64)
     nearest_seeds = nearest(seeds.vectors, seeds.vectors, rules.threshold, rules.neighbours + 8, memory)
@@ -183,17 +162,20 @@ def agreement_of_seeds(
     return {"near": len(candidates), "same": sum(int(ids[each.row]) == each.label for each in candidates)}
 
 
-def _check(seeds: Dialogues, labels: Sequence[int], held_out: Dialogues) -> None:
+def _check(seeds: Dialogues, labels: Sequence[int], held_out: Dialogues, size: int) -> None:
     if len(labels) != len(seeds):
-        raise ValueError(f"every seed needs a label: got {len(labels)} labels for {len(seeds)} seeds")
+        raise ValueError(
+            f"every seed needs a label: got {counted(len(labels), 'labels')} for {counted(len(seeds), 'seeds')}"
+        )
     for row, label in enumerate(labels):
-        if not 0 <= label < len(LABELS):
+        if not 0 <= label < size:
             raise ValueError(
-                f"label {label} of seed {row} (from 0), {seeds.ids[row]!r}, is none of the ids 0 to {len(LABELS) - 1}"
+                f"label {label} of seed {row} (from 0), {seeds.ids[row]!r}, is none of the ids 0 to {size - 1}"
             )
     if both := set(seeds.ids) & set(held_out.ids):
         raise ValueError(
-            f"{len(both)} dialogues are both seed and held out, such as {min(both)!r}: spread from the training part "
+            f"{counted(len(both), 'dialogues are')} both seed and held out, such as {min(both)!r}: spread from "
+            "the training part "
             "only"
         )
 
@@ -201,7 +183,7 @@ def _check(seeds: Dialogues, labels: Sequence[int], held_out: Dialogues) -> None
 def _candidates(
     matches: Matches, labels: Ints, seed_ids: Sequence[str], pool_ids: Sequence[str], rules: SpreadingRules, round: int
 ) -> list[SpreadLabel]:  # noqa: A002
-    """Let the near seeds of each dialogue choose its label."""
+    """Return the candidates, each with the label that its nearest seeds vote for."""
     rows, starts = np.unique(matches.rows, return_index=True)
     candidates = []
     for row, start, stop in zip(
@@ -211,7 +193,7 @@ def _candidates(
         near = matches.seeds[start:stop][similarities >= similarities[0] - rules.margin]
         votes = Counter(
             labels[near].tolist()
-        )  # in the order of the nearest seed of each label, which `most_common` keeps among equals
+        )  # ordered by each label's nearest seed; `most_common` keeps that order among ties
         label = votes.most_common(1)[0][0] if rules.conflict == "majority" else int(labels[near[0]])
         place = start + int(np.argmax(labels[near] == label))
         reason = "conflict" if rules.conflict == "none" and len(votes) > 1 else None
@@ -221,7 +203,7 @@ def _candidates(
 
 
 def _capped(candidates: list[SpreadLabel], cap: int | None) -> list[SpreadLabel]:
-    """Reject what is beyond the cap of its label, the nearest first."""
+    """Reject candidates beyond the cap of their label, the nearest first."""
     order = sorted(range(len(candidates)), key=lambda number: (-candidates[number].similarity, candidates[number].row))
     reasons = capped(
         [candidates[number].label for number in order], [candidates[number].reason for number in order], cap

@@ -10,8 +10,9 @@ import yaml
 from edos_dataset.augmentation.self_labeling import SelfLabelingRules
 from edos_dataset.augmentation.spreading import SpreadingRules
 from edos_dataset.encoders.encoder import DEFAULT_MODEL
-from edos_dataset.runs.foreign import ForeignError, read_yaml, shown, yaml_of
 from edos_dataset.runs.recipes import RecipeError, build
+from edos_dataset.runs.stores.paths import place_of
+from edos_dataset.runs.untrusted import UntrustedInputError, read_yaml, shown, yaml_of
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class SpreadStep(SpreadingRules):
     """A round of similarity spreading.
 
     Args:
-        around: whose labels are spread: "last", those of the step before (the seed's in the first step), or "all".
+        around: which labels spread: "last" for those of the previous step (the seed's in the first step), or "all".
     """
 
     around: Literal["last", "all"] = "last"
@@ -31,17 +32,17 @@ Step = SpreadStep | SelfLabelingRules
 KINDS: dict[str, type[Step]] = {SpreadStep.name: SpreadStep, SelfLabelingRules.name: SelfLabelingRules}
 
 PAPERS: tuple[Step, ...] = (SpreadStep(threshold=0.92), SelfLabelingRules(), SpreadStep(threshold=0.9))
-"""The steps of EDOS, Section 3.3: around the crowd's dialogues, self-labelling, around the self-labelled ones. The seed
-is the first of the four stages.
+"""The steps of EDOS, Section 3.3: spreading around the crowd's dialogues, self-labelling, and spreading around
+self-labelled dialogues. The first of the paper's four stages is the seed.
 """
 
 PAPERS_COUNTS = (3196, 4100, 2118)
-"""New labels of each of these in the paper."""
+"""Number of new labels of each of these steps in the paper."""
 
 
 MINILM: tuple[Step, ...] = (SpreadStep(threshold=0.75), SelfLabelingRules(), SpreadStep(threshold=0.75))
-"""The same for the packaged encoder, whose cosines are lower: down to here near seeds have the same label as often as
-at 0.85 (evaluation/spreading.json).
+"""The same for the packaged encoder, whose cosines are lower: down to this threshold, near seeds have the same label as
+often as at 0.85 (evaluation/spreading.json).
 """
 
 BUILT_IN: dict[str, Sequence[Step]] = {"papers": PAPERS, "minilm": MINILM}
@@ -51,28 +52,29 @@ def steps_of(recipe: str | None, encoder: str) -> Sequence[Step]:
     """Return the steps of a recipe.
 
     Args:
-        recipe: one of BUILT_IN, or the path of a YAML file; None for what goes with the encoder.
+        recipe: one of BUILT_IN, or the path of a YAML file; None for the default of the encoder.
         encoder: name of the encoder.
 
     Raises:
-        RecipeError: as `read_steps`.
+        RecipeError: as for `read_steps`.
     """
     if recipe is None:
         return MINILM if encoder == DEFAULT_MODEL else PAPERS
-    return BUILT_IN[recipe] if recipe in BUILT_IN else read_steps(Path(recipe))
+    return BUILT_IN[recipe] if recipe in BUILT_IN else read_steps(place_of(recipe))
 
 
 def read_steps(path: Path) -> list[Step]:
-    """Read a recipe: `steps: [spread: {threshold: 0.9}, self_label: {top: 50}, ...]`; a parameter that it does not name
-    keeps its default.
+    """Read a recipe of the form `steps: [spread: {threshold: 0.9}, self_label: {top: 50}, ...]`.
+
+    Parameters that it does not name keep their defaults.
 
     Raises:
-        RecipeError: the file is no such recipe, or names an unknown step or parameter, or a value is of the wrong type
-            or out of range.
+        RecipeError: the file has another form, names an unknown step or parameter, or has a value of the wrong type or
+            out of range.
     """
     try:
         content = read_yaml(path)
-    except ForeignError as error:
+    except UntrustedInputError as error:
         raise RecipeError(f"cannot read the recipe {path}: {error}") from error
     if (
         not isinstance(content, dict)
@@ -105,10 +107,11 @@ def override_steps(steps: Sequence[Step], settings: Sequence[str]) -> list[Step]
 
     Args:
         steps: the steps.
-        settings: texts "NUMBER.PARAMETER=VALUE", the number of the step from 1, the value as YAML: "1.threshold=0.85".
+        settings: "NUMBER.PARAMETER=VALUE" with the number of the step, from 1, and the value as YAML, such as
+            "1.threshold=0.85".
 
     Raises:
-        RecipeError: a text of another form, or a step or parameter that is not there.
+        RecipeError: a setting has another form, or names a step or parameter that does not exist.
     """
     changed = list(steps)
     for setting in settings:
@@ -122,7 +125,7 @@ def override_steps(steps: Sequence[Step], settings: Sequence[str]) -> list[Step]
         old = changed[int(number) - 1]
         try:
             parameters: dict[str, Any] = {**asdict(old), parameter: yaml_of(value)}
-        except ForeignError as error:
+        except UntrustedInputError as error:
             raise RecipeError(
                 f"--set {setting}: {shown(value)} is not a YAML value ({error}); put a text with special "
                 "signs in quotes"

@@ -1,1 +1,1 @@
-"""What must not be in the data: line by line, turn by turn, and over the corpus."""
+"""Removal of unwanted text: line by line, turn by turn, and over the whole corpus."""

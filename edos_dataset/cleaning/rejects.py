@@ -1,6 +1,4 @@
-"""How the members of a list column leave a table, by a code each, into rows of their own; and what becomes of a
-dialogue where a turn leaves.
-"""
+"""Moves rejected members of a list column into rows of their own, and splits dialogues at rejected turns."""
 
 from collections.abc import Sequence
 from typing import Literal, get_args
@@ -13,26 +11,25 @@ from edos_dataset.arrays import unnest
 from edos_dataset.schema.tables import REASON
 
 AFTER_REMOVED = "after_removed_turn"
-"""Reason of what follows a rejected turn."""
+"""Reason for the turns after a rejected one."""
 
 SINGLE = "single_turn"
-"""Reason of the turn that is left alone."""
+"""Reason for a turn that is left alone."""
 
 AfterRemoved = Literal["split", "drop"]
-"""What becomes of what follows a rejected turn: a dialogue of its own, or it leaves, too (the papers)."""
+"""Treatment of the turns after a rejected one: they become a dialogue, or are rejected too (the papers)."""
 
 
-def part(table: pa.Table, column: str, codes: np.ndarray, reasons: Sequence[str]) -> pa.Table:
-    """Give every row one output row for what stays in a list column, and one for each reason for which something
-    leaves.
+def split_members(table: pa.Table, column: str, codes: np.ndarray, reasons: Sequence[str]) -> pa.Table:
+    """Split each row into one with the members of a list column that stay, and one for each reason of rejected members.
 
-    The rows come in the order of the input, what stays before what leaves, the reasons as they are listed; so the
-    output of a table does not depend on the batches in which it came. A row without members gives no row.
+    The rows keep the order of the input, with members that stay before rejected ones and reasons as listed, so the
+    output does not depend on how the table was split into batches. A row without members gives no row.
 
     Args:
         table: any table with the list column.
-        column: name of the list column; its members are parted, the other columns are copied.
-        codes: [members] 0 where the member stays, k where it leaves for `reasons[k - 1]`.
+        column: name of the list column; its members are split up, the other columns are copied.
+        codes: [members] 0 where the member stays, k where it is rejected for `reasons[k - 1]`.
         reasons: the reason codes.
 
     Returns:
@@ -62,18 +59,18 @@ def cut_turns(
 ) -> pa.Table:
     """End each dialogue before its first rejected turn.
 
-    The rejected turn leaves for its reason; what follows it begins a new dialogue, named by its first sentence, or
-    leaves as "after_removed_turn". A dialogue that is left with one turn leaves as "single_turn".
+    The rejected turn is removed for its reason; the turns after it become a new dialogue, named by its first sentence,
+    or are rejected as "after_removed_turn". A dialogue that is left with one turn is rejected as "single_turn".
 
     Args:
         table: dialogues.
-        reasons: for each turn of the table, dialogue after dialogue, why it is rejected, or null.
-        of_dialogues: reasons that hold for dialogues rather than turns: a later turn keeps them.
-        after_removed: what becomes of the turns after a rejected one: "split" or "drop".
+        reasons: reason of each turn of the table, dialogue by dialogue; null if it stays.
+        of_dialogues: reasons that apply to dialogues rather than turns; later turns keep them.
+        after_removed: what happens to the turns after a rejected one: "split" or "drop".
 
     Returns:
-        The table with the column `reason`; for each input row what stays, if anything, then what leaves; where a row
-        is split, so for each of its dialogues.
+        The table with the column `reason`: for each input row, or each dialogue split from it, first the turns that
+        stay, if any, then the rejected ones.
     """
     turns, offsets = unnest(table, "turns")
     given = pa.nulls(len(turns), pa.string()) if reasons is None else pa.array(reasons, pa.string())
@@ -94,32 +91,32 @@ def cut_turns(
     stay = np.repeat(first, lengths)
     codes = np.where((place > stay) & ~own, len(names) - 1, codes)
     codes = np.where((place == 0) & (stay == 1), len(names), codes)
-    return part(table, "turns", codes, names)
+    return split_members(table, "turns", codes, names)
 
 
 def check_after_removed(choice: str) -> None:
-    """Raise ValueError where a stage is given another choice than those of AfterRemoved."""
+    """Raise ValueError if the parameter is not one of AfterRemoved."""
     if choice not in get_args(AfterRemoved):
         raise ValueError(f"after_removed is {choice!r}; give 'split' or 'drop'")
 
 
 def split_before(table: pa.Table, begins: np.ndarray) -> pa.Table:
-    """Split dialogues where others begin.
+    """Split dialogues before given turns.
 
     Args:
         table: dialogues.
-        begins: bool [turns], dialogue after dialogue, whether another one begins with the turn; the first turn of a
+        begins: bool [turns], dialogue by dialogue, whether a dialogue begins with the turn; the first turn of a
             dialogue begins one anyway.
 
     Returns:
-        All dialogues in order. The first of each row keeps its id, the others are named as `ids_by_first_turn` does.
+        All dialogues in order. The first of each row keeps its id; the ids of the others are from `ids_by_first_turn`.
     """
     turns, offsets = unnest(table, "turns")
     new = np.setdiff1d(np.flatnonzero(begins), offsets)
     if not len(new):
         return table
     starts = np.r_[offsets[:-1], new]
-    order = np.argsort(starts, kind="stable")  # of a row without turns and the next one both stay
+    order = np.argsort(starts, kind="stable")  # keeps a row without turns and the next one
     rows = np.r_[np.arange(table.num_rows), np.searchsorted(offsets, new, side="right") - 1][order]
     taken = table.take(pa.array(rows))
     own = pc.replace_with_mask(
@@ -134,13 +131,14 @@ def split_before(table: pa.Table, begins: np.ndarray) -> pa.Table:
 
 
 def ids_by_first_turn(table: pa.Table, places: np.ndarray) -> pa.StringArray:
-    """Return the ids of dialogues that would begin with some turns: their document's, "#", and the id of the turn's
-    first sentence, as `SegmentDialogues` has it. Of turns that have no sentences, as those of no film, it is the
-    dialogue's, "+", and the turn's place in it, from 0.
+    """Return the ids of dialogues that begin with given turns.
+
+    An id is the document's id, "#", and the id of the turn's first sentence, as in `SegmentDialogues`. For turns
+    without sentences, from sources other than films, it is the dialogue's id, "+", and the turn's position, from 0.
 
     Args:
         table: dialogues.
-        places: [n], turns as places in all turns of the table.
+        places: [n], positions of the turns among all turns of the table.
     """
     turns, offsets = unnest(table, "turns")
     sentences = turns.field("sentence_ids")

@@ -1,5 +1,6 @@
 """The papers' cleaning rules for turns (EDOS, Section 3; Xie & Pu, Appendix A)."""
 
+import re
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -10,7 +11,7 @@ import pyarrow.compute as pc
 from edos_dataset.arrays import flags, unnest
 from edos_dataset.cleaning.captions import split_speaker
 from edos_dataset.cleaning.rejects import AfterRemoved, check_after_removed, cut_turns
-from edos_dataset.languages.codes import primary_language
+from edos_dataset.languages import primary_language
 from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.tables import TURN
 from edos_dataset.text import normalise, tokenize
@@ -25,13 +26,15 @@ RULES = (
     "few_letters",
     "repetitive",
 )
-"""Reason codes of the rules; a turn that breaks several leaves for the first of them."""
+"""Reason codes of the rules; a turn that breaks several is rejected for the first of them."""
 
 _ODD_SPACE = r"[\s\p{Z}]{2,}|[^\S ]|[^\P{Z} ]"
 _OPENING = r"^(?:\.\.|…)[\s.…]*"
 _MAY_NAME_SPEAKER = r"^.{1,48}:"
 _PREVIOUSLY = r"(?i)^\W*previous(?:ly)? on\b"
 _GOOD_START = r"^[\p{L}\p{N}'\"“”„«»‘’‚‹›¿¡]"
+_NUMBER = r"^\p{Nd}[\p{Nd}.,:/]{0,12} ?[%\p{Sc}]?[.!?…]{0,3}$"
+_QUESTION = re.compile(r"[?？؟][\"'”’»)\]]*$")
 _NO_LETTER = r"[^\p{L}\p{M} ]"
 
 
@@ -39,20 +42,21 @@ _NO_LETTER = r"[^\p{L}\p{M} ]"
 class CleanTurns(Stage):
     """Apply the papers' rules to each turn; a turn that breaks one ends its dialogue.
 
-    Spaces are collapsed, and an opening "..." (a sentence that goes on) and "NAME:" are taken off, before the rules are
-    tried. Lengths count words and punctuation (see `tokenize`), repetition counts words alone: commas and full stops
-    come back in every good long turn. With them a third more turns would leave, among them every eighth of 30 to 60
-    tokens, of which hardly any is repetitive.
+    Before that, spaces are collapsed, and an opening "..." (a continued sentence) and "NAME:" are removed. Lengths
+    count words and punctuation (see `tokenize`); repetition counts words alone, as every good long turn repeats commas
+    and full stops. With punctuation, a third more turns would be rejected, among them every eighth turn of 30 to 60
+    tokens, hardly any of which is repetitive.
 
     Args:
-        unit_of_length: what `min_length` and `max_length` count: tokens (Xie & Pu) or characters (EDOS).
+        unit_of_length: unit of `min_length` and `max_length`: tokens (Xie & Pu) or characters (EDOS).
         min_length: shortest turn that stays, in `unit_of_length`, from 0.
-        max_length: longest turn that stays, to 2,147,483,648.
-        min_letters: least share of letters among the characters other than spaces, 0 to 1.
-        min_distinct: least share of distinct words, compared without case, 0 to 1.
-        drop_documentaries: whether all turns of films of the genre Documentary leave.
-        after_removed: what follows a turn that breaks a rule begins a new dialogue ("split"), or leaves ("drop"; the
-            papers).
+        max_length: longest turn that stays, up to 2,147,483,648.
+        min_letters: least fraction of letters among the characters other than spaces, 0 to 1.
+        min_distinct: least fraction of distinct words, compared without case, 0 to 1.
+        drop_documentaries: whether all turns of films of the genre Documentary are rejected.
+        after_removed: whether the turns after one that breaks a rule become a new dialogue ("split"), or are rejected
+            ("drop"; the papers).
+        numbers: whether a number alone, such as "4" or "1998.", stays as the answer to a question.
     """
 
     unit_of_length: Literal["tokens", "characters"] = "tokens"
@@ -62,6 +66,7 @@ class CleanTurns(Stage):
     min_distinct: float = 2 / 3
     drop_documentaries: bool = True
     after_removed: AfterRemoved = "split"
+    numbers: bool = True
 
     name: ClassVar[str] = "clean"
     unit: ClassVar[Unit] = "turns"
@@ -86,8 +91,7 @@ class CleanTurns(Stage):
         turns, offsets = unnest(table, "turns")
         texts = _drop_names(tidy_turns(turns.field("text")), table["language"].to_pylist(), offsets)
         broken = self._broken(texts, offsets, _documentaries(table, offsets))
-        # Of the rules that a turn breaks the first counts: argmax finds it, and a last row that is always true stands
-        # for none.
+        # argmax finds the first rule that a turn breaks; the last row, always true, stands for none.
         code = np.argmax(np.vstack([*(broken[rule] for rule in RULES), np.ones(len(texts), bool)]), axis=0)
         fields = [texts if field.name == "text" else turns.field(field.name) for field in TURN]
         lists = pa.ListArray.from_arrays(
@@ -104,14 +108,15 @@ class CleanTurns(Stage):
         letters = visible - pc.count_substring_regex(texts, _NO_LETTER).to_numpy()
         in_tokens = self.unit_of_length == "tokens"
         length = _count_tokens(texts, strings, self.min_length, self.max_length) if in_tokens else characters
+        answers = _number_answers(texts, strings, offsets) if self.numbers else np.zeros(len(strings), bool)
         return {
             "documentary": documentary & self.drop_documentaries,
             "previously_on": flags(pc.match_substring_regex(texts, _PREVIOUSLY)),
             "repeats_previous": _repeats(strings, letters, offsets),
             "bad_start": ~flags(pc.match_substring_regex(texts, _GOOD_START)),
-            "too_short": length < self.min_length,
+            "too_short": (length < self.min_length) & ~answers,
             "too_long": length > self.max_length,
-            "few_letters": letters < self.min_letters * visible,
+            "few_letters": (letters < self.min_letters * visible) & ~answers,
             "repetitive": np.array([_is_repetitive(text, self.min_distinct) for text in strings], bool),
         }
 
@@ -119,12 +124,12 @@ class CleanTurns(Stage):
 def tidy_turns(texts: pa.StringArray) -> pa.StringArray:
     """Return turns with spaces collapsed and without an opening "..."."""
     texts = pc.utf8_trim_whitespace(pc.replace_substring_regex(texts, _ODD_SPACE, " "))
-    # again in NFC: where a tag or an entity stood, a letter and its accent may have come together
+    # NFC again: removing a tag or an entity may have joined a letter and its accent
     return pc.utf8_normalize(pc.replace_substring_regex(texts, _OPENING, ""), form="NFC")
 
 
 def _drop_names(texts: pa.StringArray, languages: list[str | None], offsets: np.ndarray) -> pa.StringArray:
-    """Take "NAME:" off the turns; few have a colon near their start, and only those are looked at."""
+    """Remove "NAME:" from the turns; only the few with a colon near the start are examined."""
     places = np.flatnonzero(flags(pc.match_substring_regex(texts, _MAY_NAME_SPEAKER)))
     rows = np.searchsorted(offsets, places, side="right") - 1
     english = [primary_language(languages[row] or "en") == "en" for row in rows.tolist()]
@@ -138,7 +143,7 @@ def _drop_names(texts: pa.StringArray, languages: list[str | None], offsets: np.
 
 
 def _count_tokens(texts: pa.StringArray, strings: list[str], least: int, most: int) -> np.ndarray:
-    """Return the numbers of tokens of turns, or of those that surely have between `least` and `most` a lower bound.
+    """Return the number of tokens of each turn, or a lower bound if it is certainly between `least` and `most`.
 
     A turn has a token between any two spaces, and no more tokens than bytes.
     """
@@ -149,12 +154,20 @@ def _count_tokens(texts: pa.StringArray, strings: list[str], least: int, most: i
 
 
 def _is_repetitive(text: str, least: float) -> bool:
-    """Say whether less than a share of the words of a turn are distinct."""
     parts = normalise(text).split()
-    if len(set(parts)) == len(parts):  # so no word comes twice; looking for words takes longer
+    if len(set(parts)) == len(parts):  # then no word occurs twice; cheaper than tokenizing
         return False
     words = [token for token in tokenize(text.lower()) if token[0].isalnum()]
     return len(set(words)) < least * len(words)
+
+
+def _number_answers(texts: pa.StringArray, strings: list[str], offsets: np.ndarray) -> np.ndarray:
+    """Return which turns are a number alone that answers a question."""
+    found = flags(pc.match_substring_regex(texts, _NUMBER))
+    found[offsets[:-1][np.diff(offsets) > 0]] = False
+    for place in np.flatnonzero(found):
+        found[place] = _QUESTION.search(strings[place - 1]) is not None
+    return found
 
 
 def _documentaries(table: pa.Table, offsets: np.ndarray) -> np.ndarray:
@@ -167,9 +180,8 @@ def _documentaries(table: pa.Table, offsets: np.ndarray) -> np.ndarray:
 
 
 def _repeats(texts: list[str], letters: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Say which turns say the same as the turn before in their dialogue."""
     same = np.zeros(len(texts), bool)
-    same[1:] = letters[1:] == letters[:-1]  # few pairs have as many letters; only those are compared
+    same[1:] = letters[1:] == letters[:-1]  # only the few pairs with equally many letters are compared
     same[offsets[:-1][np.diff(offsets) > 0]] = False
     for place in np.flatnonzero(same):
         key = normalise(texts[place])

@@ -1,4 +1,4 @@
-"""What a text says, as hashes of every few words in a row, by which texts are compared that are nearly the same."""
+"""Hashes of runs of consecutive words (shingles), for finding near-duplicate texts."""
 
 import re
 from collections.abc import Sequence
@@ -7,29 +7,29 @@ import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import Bools, Hashes, Ints
-from edos_dataset.runs.likeness import SKETCH
+from edos_dataset.runs.near_duplicates import SKETCH
 from edos_dataset.text import hash64, normal_form, normalise
 
 WIDTH = 4
-"""Words of a shingle. Of those of two different episodes of one show 1 to 2 % are the same with 4, up to 6 % with 3;
-with 5, fewer survive where one word is wrong (evaluation/same_films.json)."""
+"""Words per shingle. Two different episodes of one show have 1 to 2 % of them in common with 4 words, up to 6 % with
+3; with 5, fewer survive where one word is wrong (evaluation/same_films.json)."""
 
-_CONFUSED = {"l": "i", "1": "i", "|": "i", "0": "o"}  # what optical recognition takes for each other
-_ALIKE = str.maketrans(_CONFUSED)
-_BYTES = bytes(  # of UTF-8: those beyond ASCII stay
-    ord(normalise(chr(code)).translate(_ALIKE) or " ") if code < 128 else code for code in range(256)
+_CONFUSED = {"l": "i", "1": "i", "|": "i", "0": "o"}  # letters that optical character recognition confuses
+_SAME_LETTER = str.maketrans(_CONFUSED)
+_BYTES = bytes(  # UTF-8 bytes; those beyond ASCII stay as they are
+    ord(normalise(chr(code)).translate(_SAME_LETTER) or " ") if code < 128 else code for code in range(256)
 )
 _BEYOND_ASCII = re.compile(r"[^\0-\x7f]")
-_MOST_SIGNS = 64  # different ones that are replaced one after another
+_MOST_SIGNS = 64  # distinct signs that are replaced one by one
 _MARK = re.compile(r"[\u0300-\u036f]")
-_BETWEEN = (b"",) * (WIDTH - 1)  # so that no shingle reaches into the next text
-_AT_ONCE = 1 << 19  # characters of texts whose words are looked at together: they take sixty times as much memory
+_BETWEEN = (b"",) * (WIDTH - 1)  # keeps shingles from reaching into the next text
+_AT_ONCE = 1 << 19  # characters of texts processed together; their words take sixty times as much memory
 _ALL = 2.0**64
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 def words_of(text: str) -> list[bytes]:
-    """Return the words of a text, in UTF-8, without case, punctuation, accents and what scanners confuse."""
+    """Return the words of a text in UTF-8, without case, punctuation and accents, with confused letters unified."""
     if not text.isascii():
         text = _MARK.sub("", normal_form(text, "NFKD"))
     if not text.isascii():  # `normalise` takes five times as long as this
@@ -44,21 +44,21 @@ def words_of(text: str) -> list[bytes]:
 
 
 def sketch(texts: Sequence[str], languages: Sequence[str | None], names: Sequence[str], most: int) -> pa.Table:
-    """Return the sketches of texts (`runs.likeness.SKETCH`), a text a row.
+    """Return the MinHash signatures of texts (`runs.near_duplicates.SKETCH`), a row for each shingle of a text.
 
-    A text of fewer than `WIDTH` words has one shingle of all of them, one without words none. Shingles of two languages
-    are never equal. Of a text with more than `most` shingles the sketch is complete in that share of all hashes in
-    which about `most` are to be expected.
+    A text of fewer than `WIDTH` words has one shingle of all of them, a text without words none. Shingles of two
+    languages are never equal. For a text with more than `most` shingles, the signature holds all hashes below a limit
+    that is chosen so that about `most` are expected.
 
-    The better of two texts is the one that has more words that it has said before: a longer one, or one less damaged,
-    as few damaged words come twice. Then it is the one with the least shingle, as copies mostly have the same one, and
-    then with the lower hash of its name, so that the order of the texts decides nothing.
+    The better of two texts is the one with more repeated words: it is longer, or less damaged, as few damaged words
+    occur twice. Ties are broken by the smallest shingle, which copies mostly have in common, and then by the hash of
+    the name, so the order of the texts does not matter.
 
     Args:
         texts: the texts.
-        languages: their codes, or null.
-        names: theirs.
-        most: hashes of a sketch, about.
+        languages: their language codes, or None.
+        names: unique names of the texts.
+        most: approximate number of hashes of a signature.
     """
     tables, ends = [SKETCH.empty_table()], np.cumsum([0, *map(len, texts)])
     first = 0
@@ -72,7 +72,6 @@ def sketch(texts: Sequence[str], languages: Sequence[str | None], names: Sequenc
 def _sketch(
     texts: Sequence[str], languages: Sequence[str | None], names: Sequence[str], most: int, first: int
 ) -> pa.Table:
-    """Return the sketches of texts that stand side by side, of which the first is in a row."""
     words: list[bytes] = []
     lengths, different = np.zeros(len(texts), np.int64), np.zeros(len(texts), np.int64)
     for number, text in enumerate(texts):
@@ -106,7 +105,7 @@ def _sketch(
 
 
 def _runs_of(words: Sequence[bytes]) -> Hashes:
-    """Return [words] the hash of each word and the `WIDTH` - 1 after it."""
+    """Return the hash of each word with the `WIDTH` - 1 words after it, [words]."""
     codes = pa.array(words, pa.binary()).dictionary_encode()
     hashes: Hashes = _hashes(codes.dictionary.to_pylist())[codes.indices.to_numpy()]
     rolling = hashes.copy()
@@ -117,11 +116,11 @@ def _runs_of(words: Sequence[bytes]) -> Hashes:
 
 
 def _begin(spaced: Ints, possible: Ints) -> Bools:
-    """Tell of each of the words whether a shingle begins with it.
+    """Return for each word whether a shingle begins with it.
 
     Args:
-        spaced: [texts] words, those between the texts included, or 0.
-        possible: [texts] shingles, repeated ones, too.
+        spaced: [texts] number of words, including those between the texts, or 0.
+        possible: [texts] number of shingles, including repeated ones.
     """
     place = np.arange(spaced.sum()) - np.repeat(np.cumsum(spaced) - spaced, spaced)
     begins: Bools = place < np.repeat(possible, spaced)

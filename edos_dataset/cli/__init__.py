@@ -1,7 +1,8 @@
-"""The command line `edos`, a file a command."""
+"""The command line `edos`, with one module per group of commands."""
 
 import os
 
-# Arrow's own allocator keeps what it once took. By the system's, workers take a quarter less memory in the same time,
-# and it grows less with the corpus (BENCHMARKS.md, Growth). It is chosen when Arrow is imported, by workers, too.
+# Arrow's own allocator does not return freed memory. With that of the system, workers take a quarter less memory in the
+# same time, and memory grows less with the corpus (BENCHMARKS.md, Growth). Arrow reads the variable when it is
+# imported, also in workers.
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")

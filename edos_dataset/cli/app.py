@@ -1,53 +1,49 @@
-"""`edos`: registers the commands, one file each. What a command needs is imported when it is called."""
+"""`edos`: registers the commands. Each command imports what it needs only when it is called, so that help is fast."""
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from typer.core import TyperGroup
 
-from edos_dataset.cli.audit import audit
-from edos_dataset.cli.books import books
-from edos_dataset.cli.console import LOUDNESS, only_the_first_prints
-from edos_dataset.cli.crowd_agreement import agreement
-from edos_dataset.cli.crowd_exchange import export, import_
-from edos_dataset.cli.crowd_hits import hits
-from edos_dataset.cli.crowd_judgements import judgements
+from edos_dataset.cli.console import LOUDNESS, note, only_the_first_prints
+from edos_dataset.cli.crowd import answers, hits, import_, invite, select, serve
+from edos_dataset.cli.crowd import export as export_tasks
 from edos_dataset.cli.crowd_mturk import mturk
-from edos_dataset.cli.crowd_seed import seed
-from edos_dataset.cli.crowd_select import select
-from edos_dataset.cli.crowd_serve import answers, invite, serve
-from edos_dataset.cli.crowd_workers import workers
-from edos_dataset.cli.curate import curate
+from edos_dataset.cli.crowd_results import agreement, judgements, seed, workers
+from edos_dataset.cli.dialogues import label, respond
 from edos_dataset.cli.download import download
 from edos_dataset.cli.evaluate import evaluate
+from edos_dataset.cli.export import export
 from edos_dataset.cli.extend import extend
-from edos_dataset.cli.hydrate import hydrate
-from edos_dataset.cli.inspect import inspect
-from edos_dataset.cli.label import label
-from edos_dataset.cli.labels_only import labels_only
-from edos_dataset.cli.merge import ARGUMENTS, merge
+from edos_dataset.cli.flags import Command
+from edos_dataset.cli.inspect import inspect, rejects
+from edos_dataset.cli.labels import labels
 from edos_dataset.cli.plan import plan
-from edos_dataset.cli.publish import publish
-from edos_dataset.cli.recipe import recipe
-from edos_dataset.cli.rejects import rejects
-from edos_dataset.cli.report import report
-from edos_dataset.cli.respond import respond
-from edos_dataset.cli.sample import sample
-from edos_dataset.cli.segment import segment
+from edos_dataset.cli.publish import hydrate, labels_only, publish
+from edos_dataset.cli.report import audit, report
+from edos_dataset.cli.runs import books, curate, merge, recipe, sample, segment, words_to_repeat
+from edos_dataset.commands.options import COMMAND_LINE
+from edos_dataset.commands.progress import ON_WARNING
 from edos_dataset.version import __version__
 
 _ANYWHERE = ("-q", "--quiet", "-v", "--verbose")
-"""Options of `edos` itself that may stand behind the command's name, too."""
+"""Options of `edos` itself that may also follow the name of the command."""
+
+_WORDS = "edos.words"
+"""Key of the command line's arguments in the context."""
 
 
 class _Commands(TyperGroup):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer brings a click of its own
-        """Read the command line, with the options that may stand anywhere in front."""
+        """Parse the command line after moving the options of `_ANYWHERE` to the front."""
         end = args.index("--") if "--" in args else len(args)
         found = [word for word in args[:end] if word in _ANYWHERE]
         rest = [word for word in args[:end] if word not in _ANYWHERE]
-        ctx.meta[ARGUMENTS] = [*rest, *args[end:]]
+        ctx.meta[_WORDS] = [*rest, *args[end:]]
         return super().parse_args(ctx, [*found, *rest, *args[end:]])
 
 
@@ -57,22 +53,23 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
-    help="""Turn subtitles into dialogues in which every turn carries one of 41 emotions and response intents.
+    help="""Turn subtitles into dialogues in which every turn is labelled with one of 41 emotions and response intents.
 
-`edos curate films/ --out edos` reads every subtitle below `films/` (OPUS XML, SubRip, WebVTT, ASS; plain, gzipped or
-in a zip), finds turns and dialogues, cleans them, labels every turn, and writes a folder that `datasets` loads:
+`edos curate films/ --out edos` reads all subtitles below `films/` (OPUS XML, SubRip, WebVTT, ASS, TTML,
+SAMI, YouTube captions, Whisper transcripts and more; plain, gzipped or zipped),
+splits them into turns and dialogues, cleans them, labels every turn, and writes a folder for `datasets`:
 
 `load_dataset("edos")` `load_dataset("edos", "edos_initial")` `load_dataset("edos", "os")`
 
-`edos segment films/ --out turns.jsonl` finds the turns and nothing more; `edos label dialogues.jsonl --out
-labelled.jsonl` labels dialogues of yours.
+`edos segment films/ --out turns.jsonl` only splits subtitles into turns; `edos label dialogues.jsonl --out
+labelled.jsonl` labels your own dialogues.
 
-Killed or stopped, the same command goes on where it was. `edos inspect edos` shows what came out.""",
+Run the same command again to resume after an interruption. `edos inspect edos` shows the result.""",
 )
 
 crowd = typer.Typer(
     no_args_is_help=True,
-    help="Labels and judgements by people: choose dialogues, ask on your own pages, measure agreement, make the seed.",
+    help="Collect labels and judgements from people: select dialogues, serve pages, measure agreement, build the seed.",
 )
 
 
@@ -82,6 +79,18 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+@contextmanager
+def _from_the_command_line(words: list[str]) -> Iterator[None]:
+    """Make verbs name command-line options in messages, and print warnings as notes, while `edos` calls them."""
+    called = COMMAND_LINE.set(words_to_repeat(words))
+    warned = ON_WARNING.set(lambda text: note(f"[yellow]note[/yellow] {escape(text)}"))
+    try:
+        yield
+    finally:
+        COMMAND_LINE.reset(called)
+        ON_WARNING.reset(warned)
+
+
 @app.callback()
 def main(
     context: typer.Context,
@@ -89,24 +98,25 @@ def main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Show results and errors alone; also behind a command.")
+        bool, typer.Option("--quiet", "-q", help="Show only results and errors; may also follow a command.")
     ] = False,
     verbose: Annotated[
         bool,
-        typer.Option(
-            "--verbose", "-v", help="Show what libraries log, and tracebacks of errors; also behind a command."
-        ),
+        typer.Option("--verbose", "-v", help="Show library logs and tracebacks of errors; may also follow a command."),
     ] = False,
 ) -> None:
     """Set up what all commands share."""
     if quiet and verbose:
-        raise typer.BadParameter("--quiet and --verbose exclude each other: give one of them")
+        raise typer.BadParameter("--quiet and --verbose exclude each other: give only one of them")
     LOUDNESS.quiet, LOUDNESS.verbose = quiet, verbose
     context.with_resource(only_the_first_prints())
+    context.with_resource(_from_the_command_line(context.meta.get(_WORDS, [])))
     level = logging.DEBUG if verbose else logging.ERROR if quiet else logging.WARNING
     logging.basicConfig(level=level, format="%(levelname)s %(name)s: %(message)s")
     if not verbose:
-        logging.getLogger("urllib3").setLevel(logging.ERROR)  # it tells of cut connections, tried again, by tracebacks
+        logging.getLogger("urllib3").setLevel(
+            logging.ERROR
+        )  # it logs tracebacks for lost connections, which are retried
 
 
 for command in (
@@ -125,14 +135,17 @@ for command in (
     audit,
     respond,
     evaluate,
+    export,
     publish,
     labels_only,
     hydrate,
     merge,
 ):
-    app.command()(command)
-for of_crowd in (select, hits, invite, serve, answers, export, workers, agreement, judgements, seed):
-    crowd.command()(of_crowd)
-crowd.command("import")(import_)
+    app.command(cls=Command)(command)
+for of_crowd in (select, hits, invite, serve, answers, workers, agreement, judgements, seed):
+    crowd.command(cls=Command)(of_crowd)
+crowd.command("import", cls=Command)(import_)
+crowd.command("export", cls=Command)(export_tasks)
 crowd.add_typer(mturk, name="mturk")
 app.add_typer(crowd, name="crowd")
+app.add_typer(labels, name="labels")

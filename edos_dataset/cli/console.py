@@ -1,33 +1,46 @@
-"""The one place where the command line prints: results, messages, progress.
+"""Output of the command line: results, notes, and errors with their exit codes.
 
-Of the processes that a launcher started (`accelerate launch`, torchrun) only the first writes to standard output and
-shows progress; errors are told by each.
+Of the processes started by a launcher (`accelerate launch`, torchrun) only the first writes to standard output and
+shows progress; each prints its errors.
 """
 
 import json
 import os
-import sys
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from inspect import signature
+from traceback import format_exc
+from typing import Any, TypeVar
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.markup import escape
 
-if TYPE_CHECKING:
-    from edos_dataset.runs.run import Progress
+from edos_dataset.commands.options import UsageError
+from edos_dataset.commands.progress import controls_terminal, is_first_process, printable
+from edos_dataset.languages import name_of_language
+from edos_dataset.wording import counted, unit_of
+
+R = TypeVar("R")
+
+FAILED, WRONG_USAGE, TOO_MANY, UNFINISHED, NOTHING, STOPPED = 1, 2, 3, 4, 5, 130
+"""Exit codes other than 0 (done): failed, with a message; wrong usage; done, but too much is unreadable or missing;
+tasks of an array job must run before it can be merged; done, but the output is empty; stopped with Ctrl-C.
+"""
+
+_OTHER = "other language: "
+LONGEST_MESSAGE = 2_000
+"""Maximum number of characters of a message; the middle of longer ones, which quote files, is left out."""
 
 
 @dataclass
 class Loudness:
-    """How much is told beside results and errors, as `--quiet` and `--verbose` say.
+    """How much is printed besides results and errors, set by `--quiet` and `--verbose`.
 
     Attributes:
-        quiet: no progress and no notes.
-        verbose: tracebacks of errors, too.
+        quiet: print neither progress nor notes.
+        verbose: also print tracebacks of errors.
     """
 
     quiet: bool = False
@@ -35,36 +48,45 @@ class Loudness:
 
 
 LOUDNESS = Loudness()
-"""Of this process."""
-
-
-def leads() -> bool:
-    """Return whether this process is the only one, or the first of those that a launcher started."""
-    return os.environ.get("RANK", "0") == "0"
 
 
 def silent() -> bool:
-    """Return whether no progress is shown: by `--quiet`, or since another process shows it."""
-    return LOUDNESS.quiet or not leads()
+    """Return whether to hide progress and notes: with `--quiet`, or because another process shows them."""
+    return LOUDNESS.quiet or not is_first_process()
 
 
 @contextmanager
 def only_the_first_prints() -> Iterator[None]:
-    """Send what other processes than the first write to standard output nowhere."""
-    if leads():
+    """Discard the standard output of all launched processes but the first."""
+    if is_first_process():
         yield
         return
     with open(os.devnull, "w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
         yield
 
 
-def emit(result: object, as_json: bool, shown: Iterable[RenderableType]) -> None:
-    """Print what came of a command.
+def call(function: Callable[..., R], options: Mapping[str, Any], **others: Any) -> R:  # noqa: ANN401
+    """Call a verb with the options of a command, and return its result.
 
     Args:
-        result: what `--json` prints.
-        as_json: print that.
-        shown: otherwise, what a person sees: tables, and lines as rich markup; not looked at if JSON is wanted.
+        function: the verb; each of its parameters gets the option of the same name. Lists that were not given keep
+            their default. `progress` is false with `--quiet`, true with `--verbose`, and else None: shown in terminals.
+        options: name → value, as `locals()` of the command; names that are not parameters are ignored.
+        others: parameters that get another value than the option of the same name.
+    """
+    given = {"progress": False if silent() else LOUDNESS.verbose or None, **options, **others}
+    parameters = signature(function).parameters.items()
+    left = {name for name, parameter in parameters if given.get(name) is None and parameter.default == ()}
+    return function(**{name: given[name] for name, _ in parameters if name in given and name not in left})
+
+
+def emit(result: object, as_json: bool, shown: Iterable[RenderableType]) -> None:
+    """Print the result of a command.
+
+    Args:
+        result: the result to print as JSON.
+        as_json: whether to print JSON.
+        shown: tables and lines of rich markup to print otherwise; not consumed for JSON.
     """
     if as_json:
         typer.echo(json_text(result))
@@ -73,14 +95,15 @@ def emit(result: object, as_json: bool, shown: Iterable[RenderableType]) -> None
 
 
 def json_text(result: object) -> str:
-    """Return JSON in which what would steer a terminal is an escape of JSON's, so that the content is the same."""
+    """Return a value as JSON, in which characters that control a terminal are escaped."""
     text = json.dumps(result, indent=1, ensure_ascii=False)
-    return "".join(json.dumps(character)[1:-1] if _steers(character) else character for character in text)
+    return "".join(json.dumps(character)[1:-1] if controls_terminal(character) else character for character in text)
 
 
 def say(shown: Iterable[RenderableType], stderr: bool = False) -> None:
-    """Print tables, and lines as rich markup, which are not broken: terminals do that, and files keep whole lines. What
-    would steer a terminal, in titles, paths and texts of others, is printed as escapes.
+    """Print tables, and lines of rich markup without wrapping them.
+
+    Control characters, which titles, paths and untrusted texts may contain, are escaped.
     """
     console = terminal(stderr)
     for part in shown:
@@ -88,25 +111,14 @@ def say(shown: Iterable[RenderableType], stderr: bool = False) -> None:
 
 
 def note(line: str) -> None:
-    """Tell on standard error, as rich markup, what is good to know and neither result nor error."""
+    """Print a line of rich markup on standard error, unless notes are hidden."""
     if not silent():
         say([line], stderr=True)
 
 
-def printable(text: str) -> str:
-    """Return a text with all that would steer a terminal, and what UTF-8 cannot say, written as escapes."""
-    return "".join(
-        character.encode("unicode_escape").decode("ascii") if _steers(character) else character for character in text
-    )
-
-
-def _steers(character: str) -> bool:
-    return character != "\n" and unicodedata.category(character) in ("Cc", "Cf", "Cs")
-
-
 @dataclass
 class _Harmless:
-    """What is printed, without what would steer a terminal; the colours are rich's own."""
+    """A renderable in which control characters are escaped, except those of rich's own colours."""
 
     shown: RenderableType
 
@@ -116,64 +128,137 @@ class _Harmless:
 
 
 def terminal(stderr: bool = False) -> Console:
-    """Return the console of stdout or stderr; into a file or pipe it writes tables of 160 columns."""
+    """Return a console for stdout or stderr; in files and pipes tables are at most 100 columns wide."""
     console = Console(stderr=stderr, emoji=False, highlight=False)
-    return console if console.is_terminal else Console(stderr=stderr, emoji=False, highlight=False, width=160)
+    return console if console.is_terminal else Console(stderr=stderr, emoji=False, highlight=False, width=100)
 
 
 def load_call(*arguments: str) -> str:
-    """Return the line of Python that loads a data set, as rich markup."""
+    """Return the line of Python that loads a dataset with these arguments, as rich markup."""
     named = ", ".join(json.dumps(argument, ensure_ascii=False) for argument in arguments)
     return f"[green]{escape(f'from datasets import load_dataset; ds = load_dataset({named})')}[/green]"
 
 
+class Ended(Exception):
+    """Ends a command with an exit code and a message (rich markup) on standard error."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
 @contextmanager
-def status(first: str = "starting", lines: bool = True) -> Iterator[Callable[[str], None]]:
-    """Give the function that is told what is being done: it shows that at a terminal's foot.
+def explained(
+    kept: str = "Finished work is kept; fix this and run the same command again",
+    stopped: str = "Run the same command to resume.",
+) -> Iterator[None]:
+    """Decorate a command, so that an error that a user can fix becomes a message on standard error and an exit code.
 
     Args:
-        first: what is done at first.
-        lines: where there is no terminal, write line after line.
+        kept: sentence on what was kept, and what to do, for a file that could not be written.
+        stopped: sentence on what was kept, and what to do, for a command that the user stopped.
     """
-    with Console(stderr=True, quiet=silent()).status(first) as shown:
-        if sys.stderr.isatty():
-            yield lambda text: shown.update(escape(printable(text)))
-        else:
-            yield lambda text: note(escape(text)) if lines else None
+    try:
+        with _traced():
+            yield
+    except (BrokenPipeError, typer.Exit):  # a closed pipe: typer exits quietly
+        raise
+    except UsageError as error:
+        raise typer.BadParameter(str(error)) from error
+    except KeyboardInterrupt:
+        code, message = STOPPED, f"Stopped. {stopped}"
+    except Exception as error:
+        end = _end_of(error, kept)
+        if end is None:
+            raise
+        code, message = end
+    else:
+        return
+    say([message], stderr=True)
+    raise typer.Exit(code) from None
+
+
+def _end_of(error: Exception, kept: str) -> tuple[int, str] | None:
+    """Return exit code and message (rich markup) of an error that a user can fix; None for other errors."""
+    from edos_dataset.releases.formats.faults import NothingLeft
+    from edos_dataset.runs.array_jobs import Unfinished
+    from edos_dataset.runs.engines.base import WorkerDied
+    from edos_dataset.runs.stores.store import StoreError
+
+    if isinstance(error, NothingLeft):
+        error = nothing(str(error))
+    if isinstance(error, Ended):
+        return error.code, str(error)
+    if isinstance(error, Unfinished):
+        return UNFINISHED, message_of(str(error))
+    if isinstance(error, ValueError | ImportError | WorkerDied | StoreError):
+        text = message_of(str(error))
+    elif isinstance(error, OSError):
+        where = f": {error.filename}" if error.filename else ""
+        text = message_of(f"{error.strerror or error}{where}. {kept}")
+    elif _is_shortage(error):
+        text = message_of(f"the machine has run out of memory or threads ({error or type(error).__name__})")
+        text = f"{text}: use fewer --workers, or raise the limit (`ulimit -v`). {kept}"
+    else:
+        return None
+    return FAILED, f"[bold red]error[/bold red] {text}"
 
 
 @contextmanager
-def progress_bars() -> "Iterator[Progress]":
-    """Show a bar a phase: its last stage, the shards done of all, the units read per second by name, the time that it
-    took and that is left; give the function that a run calls.
+def _traced() -> Iterator[None]:
+    """With `--verbose`, print the traceback of an error before its message."""
+    try:
+        yield
+    except Exception:
+        if LOUDNESS.verbose:
+            typer.echo(printable(format_exc()), err=True, nl=False)
+        raise
+
+
+def _is_shortage(error: Exception) -> bool:
+    """Return whether an error, of whatever library, means that memory or threads have run out."""
+    words = ("can't start new thread", "Failed to launch worker thread", "Cannot allocate memory")
+    return isinstance(error, MemoryError) or any(word in str(error) for word in words)
+
+
+def message_of(text: str) -> str:
+    """Return a message as rich markup, shortened, and with control characters escaped, since it may quote a file."""
+    text = printable(text)
+    if len(text) > LONGEST_MESSAGE:
+        text = f"{text[: LONGEST_MESSAGE * 3 // 4]} […] {text[-LONGEST_MESSAGE // 4 :]}"
+    return escape(text)
+
+
+def check_bad(fraction: float, most: float) -> None:
+    """End with `TOO_MANY` if more than the fraction `most` of the files is unreadable."""
+    if fraction > most:
+        raise Ended(
+            TOO_MANY,
+            f"[bold red]{fraction:.0%} of the files could not be read[/bold red] (more than {most:.0%}, --max-bad; a "
+            "folder or archive that cannot be opened counts as all of them)",
+        )
+
+
+def check_any(number: int, what: str, done: Mapping[str, Any]) -> None:
+    """End with `NOTHING` and the likely remedy if a finished run has no output.
+
+    Args:
+        number: number of dialogues or sentences in the output.
+        what: what was counted, such as "dialogues".
+        done: manifest of the run, with its `stages`.
     """
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskID,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    if number:
+        return
+    read: Mapping[str, Any] = next((stage for stage in done.get("stages", ()) if stage["stage"] == "read"), {})
+    tally = {name.removeprefix(_OTHER): count for name, count in read.get("tally", {}).items() if _OTHER in name}
+    remedy = "the counts of each stage say where it was rejected; with --rejects, `edos rejects` shows why"
+    if tally:
+        code, count = max(tally.items(), key=lambda pair: (pair[1], pair[0]))
+        which = f"{count:,} of {counted(read['read'], 'files')} {unit_of(count, 'look')}"
+        remedy = f"{which} {name_of_language(code)}: --language {code}"
+    raise nothing(f"no {what}; {remedy}")
 
-    columns = (
-        TextColumn("{task.description:<12}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.completed:,.0f}/{task.total:,.0f} shards", justify="right"),
-        TextColumn("{task.fields[rate]}", justify="right"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True, quiet=silent())) as bars:
-        tasks: dict[str, TaskID] = {}
 
-        def report(phase: str, done: int, total: int, units: int, unit: str) -> None:
-            if not total:  # all of the phase is other processes'
-                return
-            if phase not in tasks:
-                tasks[phase] = bars.add_task(phase, total=total, rate="")
-            elapsed = bars.tasks[tasks[phase]].elapsed
-            rate = f"{units / elapsed:,.0f} {unit}/s" if elapsed and units else ""
-            bars.update(tasks[phase], completed=done, total=total, rate=rate)
-
-        yield report
+def nothing(why: str) -> Ended:
+    """Return what ends a command with `NOTHING`; `why` says what is missing, and the likely remedy."""
+    return Ended(NOTHING, f"[bold red]nothing came out[/bold red]: {message_of(why)}")

@@ -1,36 +1,38 @@
 """`edos crowd mturk`."""
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from edos_dataset.cli.console import emit, printable, say, status
-from edos_dataset.cli.errors import explained
+from edos_dataset.cli.console import call, emit, explained, say
 from edos_dataset.cli.options import AsJson, HitBatchFolder, QualityRecipe
+from edos_dataset.commands.progress import printable
+from edos_dataset.wording import counted
 
 mturk = typer.Typer(
     no_args_is_help=True,
-    help="Ask the workers of Amazon Mechanical Turk: in its sandbox, where nothing is paid, unless --live is given.",
+    help="Run a batch on Amazon Mechanical Turk; without --live in its sandbox, where nothing is paid.",
 )
 
-Live = Annotated[bool, typer.Option("--live", help="The real site, where money is spent, not the sandbox.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Spend what it costs without asking.")]
+Live = Annotated[bool, typer.Option("--live", help="Use the live site, where money is spent, instead of the sandbox.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Agree to the cost without being asked.")]
 Url = Annotated[
     str | None,
     typer.Option(
-        "--url", help="HTTPS address of `edos crowd serve --mturk`.", show_default="forms that need no server"
+        "--url",
+        help="HTTPS address of `edos crowd serve --mturk`.",
+        show_default="none: the HITs are forms that need no server",
     ),
 ]
 
-_STOPPED = "What was created or paid is written down; the same command does the rest."
+_STOPPED = "What was created or paid is recorded; run the same command to complete the rest."
 
 
 def _agree(live: bool, yes: bool) -> Callable[[str], bool]:
-    """Return what asks before money is spent; in the sandbox, too, so that the habit is there."""
+    """Return a function that asks before money is spent; it also asks in the sandbox, so that users get used to it."""
 
     def ask(text: str) -> bool:
         where = "Mechanical Turk" if live else "the sandbox of Mechanical Turk, where nothing is paid"
@@ -38,8 +40,8 @@ def _agree(live: bool, yes: bool) -> Callable[[str], bool]:
         if yes:
             return True
         if not sys.stdin.isatty():
-            raise ValueError("nobody is there to agree to this: give --yes")
-        return typer.confirm("Go on?", err=True)
+            raise ValueError("there is no terminal to confirm this: give --yes")
+        return typer.confirm("Continue?", err=True)
 
     return ask
 
@@ -54,58 +56,47 @@ def create(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Create the HITs of a batch that are not there yet; what they cost is shown, and confirmed, before."""
-    from edos_dataset.commands.crowd_mturk import create as create_batch
+    """Create those HITs of a batch that do not exist yet, after showing the cost and asking for confirmation."""
+    from edos_dataset.commands.crowd_mturk import mturk_create
 
-    with _telling() as tell:
-        report = create_batch(batch, live, _agree(live, yes), url, rules, tell)
-    emit(report, as_json, [f"{report['created']:,} HITs created, {report['there']:,} of {report['hits']:,} are there"])
-
-
-@contextmanager
-def _telling() -> Iterator[Callable[[str], None]]:
-    """Give the function that is told what is being done; nothing is shown before, so that a question stands alone."""
-    with ExitStack() as stack:
-        shown: list[Callable[[str], None]] = []
-
-        def tell(text: str) -> None:
-            if not shown:
-                shown.append(stack.enter_context(status(text, lines=False)))
-            shown[0](text)
-
-        yield tell
+    report = call(mturk_create, locals(), yes=_agree(live, yes))
+    emit(
+        dict(report),
+        as_json,
+        [f"{counted(report['created'], 'HITs')} created, {report['there']:,} of {report['hits']:,} exist"],
+    )
 
 
 @mturk.command("status")
 @explained()
 def status_of(batch: HitBatchFolder, live: Live = False, as_json: AsJson = False) -> None:
-    """Show how many HITs are there, how many assignments are done, and the balance of the account."""
-    from edos_dataset.commands.crowd_mturk import status as batch_status
+    """Show how many HITs exist, how many assignments are done, and the balance of the account."""
+    from edos_dataset.commands.crowd_mturk import mturk_status
 
-    report = batch_status(batch, live)
+    report = mturk_status(batch, live=live)
     states = ", ".join(f"{printable(name)} {count:,}" for name, count in report["by_status"].items())
     lines = [
-        f"{report['there']:,} of {report['hits']:,} HITs are there: {states or 'none'}",
+        f"{report['there']:,} of {counted(report['hits'], 'HITs exist')}: {states or 'none'}",
         f"assignments: {report['done']:,} done, {report['pending']:,} being worked on, {report['open']:,} open",
         f"balance: {report['balance']} US dollars",
     ]
-    emit(report, as_json, lines)
+    emit(dict(report), as_json, lines)
 
 
 @mturk.command()
 @explained()
 def fetch(batch: HitBatchFolder, live: Live = False, rules: QualityRecipe = None, as_json: AsJson = False) -> None:
-    """Fetch all answers into the batch's `answers.jsonl`, workers under an alias; again at any time."""
-    from edos_dataset.commands.crowd_mturk import collect
+    """Fetch all answers into `answers.jsonl` of the batch, with pseudonymised workers; can be repeated at any time."""
+    from edos_dataset.commands.crowd_mturk import mturk_fetch
 
-    report = collect(batch, live, rules)
-    emit(report, as_json, [*_fetched(report), f"edos crowd workers {batch}"])
+    report = mturk_fetch(batch, live=live, rules=rules)
+    emit(dict(report), as_json, [*_fetched(report), f"edos crowd workers {batch}"])
 
 
-def _fetched(report: dict[str, Any]) -> list[str]:
-    lines = [f"{report['assignments']:,} assignments, {report['answers']:,} answers"]
+def _fetched(report: Mapping[str, Any]) -> list[str]:
+    lines = [f"{counted(report['assignments'], 'assignments')}, {counted(report['answers'], 'answers')}"]
     if report["rejected"] or report["broken"]:
-        lines.append(f"left out: {report['rejected']:,} rejected, {report['broken']:,} that cannot be read")
+        lines.append(f"left out: {report['rejected']:,} rejected, {report['broken']:,} unreadable")
     return lines
 
 
@@ -118,23 +109,22 @@ def bonus(
     yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Pay the bonuses that are earned and not paid; what they cost is shown, and confirmed, before."""
-    from edos_dataset.commands.crowd_mturk import reward
+    """Pay the outstanding bonuses, after showing the cost and asking for confirmation."""
+    from edos_dataset.commands.crowd_mturk import mturk_bonus
 
-    with _telling() as tell:
-        report = reward(batch, live, _agree(live, yes), rules, tell)
-    emit(report, as_json, [*_fetched(report), f"{report['paid']:,} bonuses paid"])
+    report = call(mturk_bonus, locals(), yes=_agree(live, yes))
+    emit(dict(report), as_json, [*_fetched(report), f"{counted(report['paid'], 'bonuses')} paid"])
 
 
 @mturk.command()
 @explained()
 def files(
     batch: HitBatchFolder,
-    out: Annotated[Path, typer.Option(help="Folder to write.", show_default=False)],
+    out: Annotated[Path, typer.Option(help="Output folder.", show_default=False)],
     url: Url = None,
 ) -> None:
-    """Write the questions of a batch as files, and a layout with a CSV file for the requester's web site."""
-    from edos_dataset.commands.crowd_mturk import write_files
+    """Write the questions of a batch as files, and a layout and CSV file for the requester website."""
+    from edos_dataset.commands.crowd_mturk import mturk_files
 
-    names = write_files(batch, out, url)
-    say([f"{len(names):,} files in {out}: {', '.join(names[-3:])}" + (", ..." if len(names) > 3 else "")])
+    names = mturk_files(batch, out, url=url)["files"]
+    say([f"{counted(len(names), 'files')} in {out}: {', '.join(names[-3:])}" + (", ..." if len(names) > 3 else "")])

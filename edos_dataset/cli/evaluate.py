@@ -7,90 +7,104 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from edos_dataset.cli.console import emit, note, status
-from edos_dataset.cli.errors import explained
-from edos_dataset.cli.options import MODELS, AsJson
+from edos_dataset.cli.console import call, emit, explained, note
+from edos_dataset.cli.options import MODELS, AsJson, LabelMapOption
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-_LIKE = "a line for each of theirs"
+_ALIGNED = "aligned line by line"
 
 
 @explained()
 def evaluate(
     responses: Annotated[
-        list[Path], typer.Argument(help="Files of responses, one a line; as many lines in each.", show_default=False)
+        list[Path],
+        typer.Argument(help="Files of responses, one per line; all with the same number of lines.", show_default=False),
     ],
     contexts: Annotated[
-        Path | None, typer.Option(help=f"What the responses answer, {_LIKE}: coherence.", show_default=False)
+        Path | None,
+        typer.Option(help=f"Turns that the responses answer, {_ALIGNED}; for coherence.", show_default=False),
     ] = None,
     references: Annotated[
         Path | None,
-        typer.Option(help=f"The true responses, {_LIKE}: divergence, embeddings, BLEU.", show_default=False),
+        typer.Option(
+            help=f"True responses, {_ALIGNED}; for divergence, embedding metrics and BLEU.", show_default=False
+        ),
     ] = None,
     train: Annotated[
         Path | None,
-        typer.Option(help="Contexts of the training set, whose words have the probabilities.", show_default=False),
+        typer.Option(
+            help="Contexts of the training set, from which word probabilities are estimated.", show_default=False
+        ),
     ] = None,
     vectors: Annotated[
-        Path | None, typer.Option(help="Word vectors: a word and its numbers a line.", show_default=False)
+        Path | None, typer.Option(help="Word vectors: a word and its numbers on each line.", show_default=False)
     ] = None,
     vocabulary: Annotated[
         Path | None,
-        typer.Option(help="More words that are known, one a line.", show_default="the words of --train"),
+        typer.Option(help="Additional known words, one per line.", show_default="the words of --train"),
     ] = None,
     train_targets: Annotated[
         Path | None,
         typer.Option(
-            help="Responses of the training set: how many answers are among its 100 most frequent; row RT.",
+            help="Responses of the training set; for the fraction of responses that are among its 100 most frequent, "
+            "and for the row RT.",
             show_default=False,
         ),
     ] = None,
     reference_rows: Annotated[
         bool,
-        typer.Option("--reference-rows", help="Measure the truth (GT) and random --train-targets (RT), too."),
+        typer.Option(
+            "--reference-rows",
+            help="Also measure the true responses (row GT) and random responses from --train-targets (row RT).",
+        ),
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of RT.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed for the row RT.")] = 0,
     sacrebleu: Annotated[bool, typer.Option("--sacrebleu", help="Measure sacreBLEU and chrF.")] = False,
     ses: Annotated[
-        bool, typer.Option("--ses", help="Measure the similarity of the sentence embeddings of response and truth.")
+        bool, typer.Option("--ses", help="Measure the sentence embedding similarity (SES) of response and reference.")
     ] = False,
-    encoder: Annotated[str, typer.Option(help="Encoder of --ses: a folder or Hub id.")] = "all-MiniLM-L6-v2",
+    encoder: Annotated[str, typer.Option(help="Encoder for --ses: a folder or Hub id.")] = "all-MiniLM-L6-v2",
     bertscore: Annotated[bool, typer.Option("--bertscore", help="Measure BERTScore.")] = False,
     bertscore_model: Annotated[
         str | None,
         typer.Option(
-            help="Model of --bertscore: a folder or Hub id.",
+            help="Model for --bertscore: a folder or Hub id.",
             show_default="roberta-large; offline all-MiniLM-L6-v2",
         ),
     ] = None,
     labels: Annotated[
         Path | None,
         typer.Option(
-            help=f"Names of the labels that the responses should have, {_LIKE}, empty for none: how many do.",
+            help=f"Names of the intended labels, {_ALIGNED}; an empty line for none; for label accuracy.",
             show_default=False,
         ),
     ] = None,
-    model: Annotated[str, typer.Option(help=f"What labels them: {MODELS}.")] = "general",
+    model: Annotated[str, typer.Option(help=f"Model that labels the responses for --labels: {MODELS}.")] = "general",
+    label_set: Annotated[
+        str | None,
+        typer.Option(
+            "--label-set",
+            help="Label set of --labels, into which the labels of --model are translated: a name or a YAML file.",
+            show_default="that of the model",
+        ),
+    ] = None,
+    label_map: LabelMapOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Judge the responses of a model: the 17 metrics of dialog-eval with 95 % intervals, and what stands beside them
-    today.
+    """Evaluate responses with the 17 metrics of dialog-eval, with 95 % confidence intervals; on request also with
+    sacreBLEU, chrF, BERTScore, SES and label accuracy.
 
-    Words are what white space parts. sacreBLEU, chrF and BERTScore need `pip install "edos-dataset[evaluation]"`. What
-    cannot be measured, since a file is not given, is left out and said so.
+    Words are separated by whitespace. sacreBLEU, chrF and BERTScore need `pip install "edos-dataset[evaluation]"`.
+    Metrics whose files are not given are left out, with a note.
     """
-    from edos_dataset.commands.evaluate import Files, evaluate_responses
-    from edos_dataset.commands.judges import Judges
+    from edos_dataset.commands.evaluate import evaluate as run
 
-    files = Files(contexts, references, labels, train, train_targets, vectors, vocabulary)
-    judges = Judges(sacrebleu, ses, encoder, bertscore, bertscore_model, model)
-    with status(lines=False) as say:
-        result = evaluate_responses(responses, files, judges, reference_rows, seed, say)
+    result = call(run, locals())
     for why, names in _by_reason(result["left_out"]).items():
         note(f"[yellow]left out[/yellow] {escape(', '.join(names))}: {escape(why)}")
-    emit(result, as_json, _tables(result, responses[0]))
+    emit(dict(result), as_json, _tables(result, responses[0]))
 
 
 def _by_reason(left_out: Mapping[str, str]) -> dict[str, list[str]]:
@@ -101,7 +115,6 @@ def _by_reason(left_out: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def _tables(result: Mapping[str, Any], only: Path) -> "Iterator[RenderableType]":
-    """Yield the figures, a metric a row, and by what they were made."""
     from rich.table import Table
 
     columns = result.get("files", {str(only): result}) | result.get("reference_rows", {})
@@ -112,7 +125,7 @@ def _tables(result: Mapping[str, Any], only: Path) -> "Iterator[RenderableType]"
     for metric in next(iter(columns.values()))["metrics"]:
         table.add_row(metric, *(_cell(column["metrics"][metric]) for column in columns.values()))
     yield table
-    yield "mean ± half of the 95 % interval (number of responses that could be measured)"
+    yield "mean ± half of the 95 % interval (number of responses measured)"
     yield from (f"{escape(metric)}: {escape(how)}" for metric, how in result["made_by"].items())
 
 

@@ -8,9 +8,9 @@ import typer
 from rich.console import RenderableType
 from rich.markup import escape
 
-from edos_dataset.cli.console import emit, load_call, status
-from edos_dataset.cli.errors import explained
-from edos_dataset.cli.options import Address, AsJson, Device, DeviceWorkers, Engine, Force, parse_size
+from edos_dataset.cli.console import call, emit, explained, load_call, nothing
+from edos_dataset.cli.options import Address, AsJson, Column, Device, DeviceWorkers, Engine, Force, IdColumn, SkipBad
+from edos_dataset.wording import counted, unit_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,112 +18,109 @@ if TYPE_CHECKING:
 
 @explained()
 def extend(
-    seed: Annotated[Path, typer.Argument(help="A folder that `edos crowd seed` wrote.", show_default=False)],
+    seed: Annotated[Path, typer.Argument(help="Folder written by `edos crowd seed`.", show_default=False)],
     pool: Annotated[
         list[Path],
         typer.Argument(
-            help="Folders of `edos curate`, and files of JSON lines `{dialogue_id, turns}`.", show_default=False
+            help="Folders written by `edos curate`, or files of dialogues as `edos label` reads them.",
+            show_default=False,
         ),
     ],
     out: Annotated[
         Path,
-        typer.Option(help="Folder to write; one of an earlier extension is brought up to date.", show_default=False),
+        typer.Option(help="Output folder; an earlier extension in it is updated.", show_default=False),
     ],
     recipe: Annotated[
         str | None,
         typer.Option(
-            help="`papers`, `minilm`, or YAML with a list of steps.", show_default="what goes with the encoder"
+            help="Recipe: `papers`, `minilm`, or a YAML file with a list of steps.",
+            show_default="depends on the encoder",
         ),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", help="Change a parameter of a step: `1.threshold=0.85`. May be repeated."),
+        typer.Option("--set", help="Override a parameter of a step: `1.threshold=0.85`. May be repeated."),
     ] = None,
     learner: Annotated[
         str,
         typer.Option(
             help=(
-                "What self-labelling trains: `linear`, `fasttext`, or a command that takes --labelled FOLDER --out "
-                "MODEL."
+                "Classifier trained for self-labelling: `linear`, `fasttext`, or a command that takes "
+                "--labelled FOLDER --out MODEL."
             )
         ),
     ] = "linear",
     encoder: Annotated[
-        str, typer.Option(help="SentenceTransformer by which dialogues are near: a name, folder or Hub id.")
+        str, typer.Option(help="SentenceTransformer that measures similarity: a name, folder or Hub id.")
     ] = "all-MiniLM-L6-v2",
     device: Device = None,
-    history: Annotated[int, typer.Option(min=0, help="Earlier turns that go with a turn, at most.")] = 4,
+    history: Annotated[int, typer.Option(min=0, help="Maximum number of preceding turns to embed with a turn.")] = 4,
     every_turn: Annotated[
         bool,
         typer.Option(
-            "--every-turn/--last-turns", help="Label every turn of the pool, or the last one of each dialogue."
+            "--every-turn/--last-turns", help="Label every turn of the pool, or only the last turn of each dialogue."
         ),
     ] = True,
     config: Annotated[
-        str | None, typer.Option(help="Config of the pool's folders.", show_default="the default one")
+        str | None, typer.Option(help="Config to read from the pool's folders.", show_default="the first of each")
     ] = None,
-    memory: Annotated[str, typer.Option(help="Memory of a search: 500MB, 2GB.")] = "2GB",
+    column: Column = None,
+    id_column: IdColumn = None,
+    skip_bad: SkipBad = False,
+    memory: Annotated[str, typer.Option(help="Memory limit of a similarity search, such as 500MB or 2GB.")] = "2GB",
     workers: DeviceWorkers = None,
     engine: Engine = None,
     address: Address = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make many labels of few: spread those of a seed to near dialogues, let a classifier label what it is sure of,
-    spread these.
+    """Extend a small labelled seed: propagate its labels to similar dialogues, add labels of which a classifier is
+    confident, and propagate those too.
 
-    Only the training part grows; nothing near a dialogue of the validation or test part gets a label. The folder loads
-    by `load_dataset(OUT, "extended")`; `audit.html` shows random and doubtful examples of every label of every step.
-    The pool is embedded by all workers, or by those of `accelerate launch -m edos_dataset extend`; the rest by one.
+    Only the train split grows; no dialogue that is similar to a validation or test dialogue gets a label. Load the
+    folder with `load_dataset(OUT, "extended")`; `audit.html` shows random and doubtful examples of every label and
+    step. All workers, or the processes of `accelerate launch -m edos_dataset extend`, embed the pool; one process does
+    the rest. Exit codes: 0 done; 1 failed, with a message; 2 wrong usage; 5 done, but no turn got a label; 130 stopped.
     """
-    from edos_dataset.augmentation.steps import override_steps, steps_of
-    from edos_dataset.commands.extend import extend as extending
-    from edos_dataset.encoders.encoder import Encoder
-    from edos_dataset.labeling.models.labelers import default_device
-    from edos_dataset.runs.engines.by_name import take_engine
+    from edos_dataset.commands.extend import extend as run
 
-    steps = override_steps(steps_of(recipe, encoder), settings or [])
-    memory_bytes = parse_size(memory)
-    chosen = Encoder(encoder, device or default_device())
-    engine, processes = take_engine(engine, workers, chosen.device, address)
-    with status() as tell:
-        counts = extending(
-            seed,
-            pool,
-            out,
-            steps,
-            encoder=chosen,
-            learner=learner,
-            history=history,
-            every_turn=every_turn,
-            config=config,
-            memory=memory_bytes,
-            force=force,
-            workers=processes,
-            engine=engine,
-            say=tell,
-        )
-    if counts is None:  # another process tells
-        return
-    emit(counts, as_json, extension_report(out, counts))
+    done = call(run, locals())
+    if done:  # only in the first of several launched processes
+        emit(dict(done), as_json, extension_report(out, done))
+        if not any(step["labelled"] for step in done["steps"]):
+            raise nothing(f"no turn of the pool got a label; {_remedy(done['steps'][0])}")
+
+
+_LIMITS = {"not_similar": "threshold", "not_confident": "confidence"}
+"""Reason → the parameter of a step that decides it."""
+
+
+def _remedy(step: Mapping[str, Any]) -> str:
+    """Return why a step gave no label, by its commonest reason, and what to do."""
+    reason, count = max(step["rejected"].items(), key=lambda entry: entry[1])
+    why = f"step {step['step']} rejected {counted(count, 'candidates')} as {reason}"
+    if reason not in _LIMITS:
+        return f"{why}: give a pool of other dialogues"
+    limit = _LIMITS[reason]
+    now = step["parameters"][limit]
+    return f"{why}: give a larger pool, or a lower limit as --set {step['step']}.{limit}={now - 0.1:.2g} (now {now:g})"
 
 
 def extension_report(out: Path, counts: Mapping[str, Any]) -> Iterator[RenderableType]:
-    """Yield what an extension did, how to load it, and where to read some of it."""
+    """Yield the steps of an extension, how to load it, and where to read examples."""
     yield extension_table(counts)
     yield load_call(out.as_posix(), "extended")
-    yield escape(f"read some with your own eyes: {out / 'audit.html'}")
+    yield escape(f"read some examples: {out / 'audit.html'}")
 
 
 def extension_table(counts: Mapping[str, Any]) -> "Table":
-    """Return the table of the steps of `edos extend`: what each labelled, beside the papers, why others got none, and
-    what was measured on the way.
-    """
+    """Return the table of steps: number of new labels, that of the papers, rejects by reason, and a check."""
     from rich.table import Table
 
     sizes = ", ".join(f"{split} {rows:,}" for split, rows in counts["seed"].items())
     table = Table(
-        title=f"seed: {sizes}; pool: {counts['pool']['candidates']:,} turns; training part now {counts['rows']:,}",
+        title=f"seed: {sizes}; pool: {counted(counts['pool']['candidates'], 'turns')}; "
+        f"train split now {counts['rows']:,}",
         title_justify="left",
     )
     for name in ("step", "method"):
@@ -139,7 +136,8 @@ def extension_table(counts: Mapping[str, Any]) -> "Table":
         if "among_seeds" in step:
             near, same = step["among_seeds"]["near"], step["among_seeds"]["same"]
             check = (
-                f"{same:,} of {near:,} near dialogues of the seed have the same label ({same / near:.0%})"
+                f"{same:,} of {counted(near, 'near dialogues')} of the seed {unit_of(same, 'have')} the same label "
+                f"({same / near:.0%})"
                 if near
                 else "no dialogue of the seed is near another"
             )

@@ -1,21 +1,18 @@
-"""`edos inspect`."""
+"""`edos inspect` and `edos rejects`: what a dataset contains, and what its run rejected."""
 
-import re
-from collections.abc import Iterator, Mapping
-from random import Random
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
-from edos_dataset.cli.console import emit, load_call, status
-from edos_dataset.cli.errors import explained
+from edos_dataset.cli.console import call, emit, explained, load_call
 from edos_dataset.cli.options import AsJson
+from edos_dataset.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-    from edos_dataset.publishing.inspection import Wanted
 
 
 @explained()
@@ -23,105 +20,70 @@ def inspect(
     source: Annotated[
         str,
         typer.Argument(
-            help="A folder that `edos` wrote, whatever command it was, or a data set of the Hub, `NAMESPACE/NAME`.",
+            help="Folder written by any command of `edos`, or a dataset on the Hub, `NAMESPACE/NAME`.",
             show_default=False,
         ),
     ],
-    dialogues: Annotated[int, typer.Option(min=0, help="Random dialogues to show.")] = 3,
+    dialogues: Annotated[int, typer.Option(min=0, help="Number of random dialogues to show.")] = 3,
     config: Annotated[
-        str | None, typer.Option(help="Config to take them from.", show_default="the default one")
+        str | None, typer.Option(help="Config to draw the dialogues from.", show_default="the default config")
     ] = None,
     label: Annotated[
-        list[str] | None, typer.Option(help="Show dialogues with this label on a turn. May be repeated: one of them.")
+        list[str] | None,
+        typer.Option(help="Show dialogues with this label on a turn. If repeated, any of the labels is enough."),
     ] = None,
     min_confidence: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Show dialogues with a label at least as sure, 0 to 1.")
+        float | None,
+        typer.Option(min=0, max=1, help="Show dialogues with a turn labelled with at least this confidence."),
     ] = None,
     max_confidence: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Show dialogues with a label at most as sure, 0 to 1.")
+        float | None,
+        typer.Option(min=0, max=1, help="Show dialogues with a turn labelled with at most this confidence."),
     ] = None,
     min_certainty: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Show dialogues at least as surely without an error, 0 to 1.")
+        float | None,
+        typer.Option(min=0, max=1, help="Show dialogues with at least this probability of having no error."),
     ] = None,
     max_certainty: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Show dialogues at most as surely without an error, 0 to 1.")
+        float | None,
+        typer.Option(min=0, max=1, help="Show dialogues with at most this probability of having no error."),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Seed of the choice, to see the same ones again.", show_default="none")
+        int | None,
+        typer.Option(help="Random seed, to see the same dialogues again.", show_default="others each time"),
     ] = None,
     revision: Annotated[
-        str | None, typer.Option(help="Tag, branch or commit of the Hub's data set.", show_default="main")
+        str | None, typer.Option(help="Tag, branch or commit of the dataset on the Hub.", show_default="main")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a data set: of a run its stages, what each kept and why it rejected the rest; its configs; and a few random
-    dialogues with their labels, and how surely each is without an error.
+    """Show a dataset: its configs; what each stage of its run kept and rejected; and a few random dialogues with their
+    labels and the probability that each has no error.
 
-    --label, --min-confidence and --max-confidence together ask for one turn that is all of it, --min-certainty and
-    --max-certainty for the dialogue itself. `edos rejects` shows what a run dropped.
+    --label, --min-confidence and --max-confidence must all hold for the same turn; --min-certainty and --max-certainty
+    apply to the dialogue. `edos rejects` shows what a run rejected.
     """
-    from edos_dataset.cli.tables import dialogue_lines, run_report
-    from edos_dataset.labels import parse_label
-    from edos_dataset.publishing.inspection import Wanted, folder_facts, random_dialogues
+    from edos_dataset.cli.tables import dialogue_lines, left_out_lines, run_report
+    from edos_dataset.commands.inspect import inspect as run
+    from edos_dataset.publishing.inspection import reasons_of
     from edos_dataset.runs.stores.paths import place_of
 
-    labels = tuple(map(parse_label, label or []))
-    wanted = Wanted(labels, min_confidence, max_confidence, min_certainty, max_certainty)
-    folder, random = place_of(source), Random(seed)
-    if not folder.exists() and re.fullmatch(r"[\w.-]+/[\w.-]+", source, re.ASCII):
-        facts, drawn = _of_the_hub(source, config, revision, dialogues, random, wanted)
-        report = [_sizes(facts), load_call(source, facts["config"])]
-    elif revision is not None:
-        raise ValueError(f"--revision is for a data set of the Hub, and {source} is none: leave it out")
-    else:
-        facts = folder_facts(folder)
-        drawn = random_dialogues(folder, facts, dialogues, config, random, wanted)
-        # A folder without stages: of `edos crowd seed`, `extend` or `labels-only`, say.
-        report = list(run_report(folder, facts)) if facts.get("stages") else [_sizes(facts)]
-    if not drawn and dialogues and not wanted.all:
-        report.append("[yellow]no dialogue is what --label, the confidences and the certainties ask for[/yellow]")
-    emit({**facts, "dialogues": drawn}, as_json, [*report, *dialogue_lines(drawn)])
-
-
-def _of_the_hub(
-    name: str, config: str | None, revision: str | None, number: int, random: Random, wanted: "Wanted"
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return what a data set of the Hub has, and dialogues of it.
-
-    Raises:
-        ValueError: the Hub does not give it, or its rows are no dialogues.
-    """
-    from datasets import get_dataset_config_names, get_dataset_default_config_name
-
-    from edos_dataset.publishing.inspection import draw
-    from edos_dataset.releases.load import load
-
-    with status(f"loading {name}"):
-        try:
-            names = get_dataset_config_names(name, revision=revision)
-            chosen = config or get_dataset_default_config_name(name, revision=revision) or names[0]
-            parts = load(name, chosen, revision=revision)
-        except Exception as error:  # of the Hub, the network, and files of others
-            raise ValueError(
-                f"{name} is neither a folder here nor a data set that the Hub gave ({error}); mind --config and "
-                "--revision"
-            ) from error
-    columns = next(iter(parts.values())).features
-    if "turns" not in columns or "dialogue_id" not in columns:
-        raise ValueError(f"{name}, config {chosen}, holds no dialogues of ours: its columns are {', '.join(columns)}")
-
-    def tables() -> "Iterator[Any]":
-        for part in parts.values():
-            yield from part.with_format("arrow").iter(1_000)
-
-    splits = {split: len(part) for split, part in parts.items()}
-    facts = {"source": name, "revision": revision, "config": chosen, "names": names}
-    facts["configs"] = {chosen: {"splits": splits}}
-    return facts, draw(tables, number, random, wanted, sum(splits.values()))
+    found = call(run, locals())
+    report: list[RenderableType]
+    if "names" in found:  # a dataset on the Hub
+        report = [_sizes(found), load_call(source, found["config"])]
+    elif found.get("stages"):
+        report = [*run_report(place_of(source), found), *left_out_lines(reasons_of(found), found.get("left_out", []))]
+    else:  # such as a folder of `edos crowd seed`, `extend` or `labels-only`
+        report = [_sizes(found)]
+    filters = (label, min_confidence, max_confidence, min_certainty, max_certainty)
+    if not found["dialogues"] and dialogues and any(each not in (None, []) for each in filters):
+        report.append("[yellow]no dialogue matches --label and the limits of confidence and certainty[/yellow]")
+    emit(dict(found), as_json, [*report, *dialogue_lines(found["dialogues"], found.get("label_set"))])
 
 
 def _sizes(facts: Mapping[str, Any]) -> "RenderableType":
-    """Return the table of configs, where nothing but their sizes is known."""
+    """Return the table of configs for a dataset of which only the sizes are known."""
     from rich.table import Table
 
     table = Table("config", "dialogues", "splits")
@@ -132,3 +94,76 @@ def _sizes(facts: Mapping[str, Any]) -> "RenderableType":
         if config not in facts["configs"]:
             table.add_row(escape(config), "", "name it with --config")
     return table
+
+
+@explained()
+def rejects(
+    run: Annotated[Path, typer.Argument(help="Folder written by `edos curate` or `edos books`.", show_default=False)],
+    reason: Annotated[
+        str | None, typer.Option(help="Show texts rejected for this reason, such as `repetitive`.")
+    ] = None,
+    stage: Annotated[str | None, typer.Option(help="Show texts rejected by this stage, such as `clean`.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number of files, lines, turns or dialogues to show.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show what a run rejected: counts by reason, files that were unreadable or skipped, and rejected files with the
+    file that is kept instead.
+
+    With --reason or --stage, show the texts themselves, if the run was made with --rejects.
+    """
+    from edos_dataset.commands.inspect import rejects as look
+
+    found = look(run, reason=reason, stage=stage, limit=limit)
+    if reason is None and stage is None:
+        emit(dict(found), as_json, _overview(found, limit))
+    else:
+        emit(dict(found), as_json, _texts(found["reasons"], found["rejects"], found["kept"]))
+
+
+def _overview(result: Mapping[str, Any], most: int) -> "Iterator[RenderableType]":
+    from rich.table import Table
+
+    from edos_dataset.cli.tables import left_out_lines
+
+    table = Table()
+    for name in ("stage", "reason"):
+        table.add_column(name)
+    table.add_column("rejected", justify="right")
+    table.add_column("unit")
+    table.add_column("why")
+    for row in result["reasons"]:
+        table.add_row(row["stage"], row["reason"], f"{row['count']:,}", row["unit"], row["meaning"])
+    yield table if result["reasons"] else "Nothing was rejected."
+    lines = [f"{note.get('reason')} {note.get('detail', note.get('dialogue_id'))}" for note in result["quarantined"]]
+    yield from _listed("could not be read:", lines, most)
+    yield from left_out_lines(result["reasons"], result["left_out"], most)
+    yield from _listed("not read:", [f"{path} ({why})" for path, why in result["skipped"]], most)
+    if result["reasons"]:
+        yield "--reason REASON shows the texts"
+
+
+def _listed(heading: str, lines: Sequence[str], most: int) -> Iterator[str]:
+    if lines:
+        yield heading
+    yield from (escape(f"  {line}") for line in lines[:most])
+    if len(lines) > most:
+        yield f"  and {len(lines) - most:,} more; --limit shows more"
+
+
+def _texts(chosen: Sequence[Mapping[str, Any]], shown: Sequence[Mapping[str, Any]], kept: bool) -> Iterator[str]:
+    for row in chosen:
+        name = escape(f"{row['stage'] or 'before the stages'}: {row['reason']}")
+        yield f"[bold]{name}[/bold], {counted(row['count'], row['unit'])}. {escape(row['meaning'])}"
+    before = None
+    for unit in shown:
+        here = (unit["stage"], unit["reason"], unit["path"], unit["document"])
+        if here != before or len(unit["texts"]) != 1:
+            detail = unit["detail"] or unit["document"] or unit["path"]
+            yield f"[yellow]{escape(unit['reason'])}[/yellow] {escape(detail)}"
+        before = here
+        yield from (f"  - {escape(text)}" for text in unit["texts"])
+    total = sum(row["count"] for row in chosen)
+    if not kept and len(shown) < total:
+        yield "The run did not keep what it rejected: run its command again with --rejects to see it."
+    elif len(shown) < total:
+        yield f"{len(shown):,} of {total:,}; --limit shows more"

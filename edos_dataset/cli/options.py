@@ -1,27 +1,31 @@
-"""Arguments and options that several commands have."""
+"""Arguments and options that several commands share."""
 
-import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from edos_dataset.labeling.models.shipped import SHIPPED
-from edos_dataset.languages.codes import check_language
-from edos_dataset.releases.given.forms import FORMS
-from edos_dataset.runs.engines.array import Share
-from edos_dataset.runs.engines.by_name import check_engine, launched
+from edos_dataset.languages import check_language
+from edos_dataset.releases.formats.forms import FORMS, WRITTEN
+from edos_dataset.runs.engines import check_engine, launched
+from edos_dataset.wording import counted
 
-OF_RECIPE = "that of `edos recipe`"
-MODELS = f"{', '.join(f'`{name}`' for name in SHIPPED)}, a folder, or a Hub id"
+OF_RECIPE = "as in the recipe"
+MODELS = f"{', '.join(f'`{name}`' for name in SHIPPED)}, a folder, a Hub id, or `openai:MODEL` at an endpoint"
 _ANSWERS = (
-    "The EDOS authors' CSV, a result CSV of Amazon Mechanical Turk, or a CSV or JSON lines with `task`, "
-    "`worker`, `label`."
+    "The EDOS authors' CSV, a results CSV from Amazon Mechanical Turk, or CSV or JSON lines with `task`, "
+    "`worker` and `label`."
 )
 
 
 def _known_engine(name: str | None) -> str | None:
-    """Return the name of an engine; another one is wrong usage, and one that knows nothing of a launcher under one."""
+    """Return the name of an engine after checking it.
+
+    Raises:
+        BadParameter: the engine is unknown, or cannot be used in a process that was started by `accelerate launch`.
+    """
     if name is None:
         return None
     try:
@@ -29,24 +33,24 @@ def _known_engine(name: str | None) -> str | None:
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     if launched() and name != "accelerate":
-        raise typer.BadParameter(f"with {name!r} each launched process would do all of the work; leave it out")
+        raise typer.BadParameter(f"with {name!r} every launched process would do all of the work; leave it out")
     return name
 
 
-def _known_share(text: str | None) -> str | None:
-    """Return a share of an array job; what names none is wrong usage."""
+def _known_task(text: str | None) -> str | None:
+    from edos_dataset.runs.array_jobs import ArrayTask
+
     try:
         if text is not None:
-            Share.parse(text)
+            ArrayTask.parse(text)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     if text is not None and launched():
-        raise typer.BadParameter("each launched process has its share already; leave it out")
+        raise typer.BadParameter("the launched processes already divide the work among them; leave it out")
     return text
 
 
 def _known_language(code: str | None) -> str | None:
-    """Return the code of a language; what is none is wrong usage."""
     try:
         return None if code is None else check_language(code)
     except ValueError as error:
@@ -54,10 +58,20 @@ def _known_language(code: str | None) -> str | None:
 
 
 Sources = Annotated[
-    list[Path],
+    list[Path] | None,
     typer.Argument(
-        help="Files, folders and zip archives of subtitles, here or in a store: `s3://BUCKET/FOLDER`.",
+        help="Files of subtitles, captions or transcripts (OPUS XML, SRT, VTT, ASS, TTML, SAMI, SBV, SUB, LRC, "
+        "YouTube, Whisper), folders or zip archives, local or in a store: `s3://BUCKET/FOLDER`; or a pattern in "
+        "quotes: `'films/**/*.srt'`.",
         show_default=False,
+    ),
+]
+FilesFrom = Annotated[
+    Path | None,
+    typer.Option(
+        "--files-from",
+        help="File with the path of a file to read on each line, or with NUL between them; `-` for standard input.",
+        show_default="none",
     ),
 ]
 Answers = Annotated[Path, typer.Argument(help=_ANSWERS, show_default=False)]
@@ -65,67 +79,123 @@ AnswerColumns = Annotated[
     list[str] | None,
     typer.Option(
         "--column",
-        help="Column of a Mechanical Turk file: `answer=Answer.emotion{n}`; also `typed`, `task`, `dialogue`.",
+        help="Column of a Mechanical Turk file, such as `answer=Answer.emotion{n}`; also for `typed`, `task`, "
+        "`dialogue`. May be repeated.",
     ),
 ]
-HitBatchFolder = Annotated[Path, typer.Argument(help="Folder that `edos crowd hits` wrote.", show_default=False)]
+AnswerLabels = Annotated[
+    str | None,
+    typer.Option(
+        "--label-set",
+        help="Label set that the workers chose from: a name (`edos labels list`) or a YAML file.",
+        show_default="that of the batch, or edos41",
+    ),
+]
+HitBatchFolder = Annotated[Path, typer.Argument(help="Folder written by `edos crowd hits`.", show_default=False)]
 HitBatch = Annotated[
     Path | None,
-    typer.Option(
-        "--batch", help="Folder of the batch that was answered.", show_default="the one that the answers lie in"
-    ),
+    typer.Option("--batch", help="Folder of the batch that was answered.", show_default="the folder of the answers"),
 ]
 QualityRecipe = Annotated[
     Path | None,
     typer.Option(
-        "--rules", help="YAML of rules of quality, such as `quiz_right: 4`.", show_default="those of the batch"
+        "--rules", help="YAML file of quality rules, such as `quiz_right: 4`.", show_default="those of the batch"
+    ),
+]
+Pseudonymize = Annotated[
+    bool,
+    typer.Option(
+        "--pseudonymize",
+        help="Replace the names of speakers by `speaker 1`, `speaker 2`, ..., also in texts that mention them.",
     ),
 ]
 Language = Annotated[
     str | None,
     typer.Option(
         callback=_known_language,
-        help="Language of the subtitles, a code such as `en` or `pt_br`; files in another one are left out.",
-        show_default="that of the recipe: en",
+        help="Language code of the subtitles, such as `en` or `pt_br`; files in other languages are skipped.",
+        show_default="as in the recipe: en",
     ),
 ]
-Workers = Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one a core")]
-Device = Annotated[str | None, typer.Option(help="`cpu`, `cuda`, `cuda:1`, ...", show_default="cuda if there is one")]
-DeviceWorkers = Annotated[int | None, typer.Option(min=1, help="Processes.", show_default="one a core, or two a GPU")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Number of processes.", show_default="one per core")]
+Device = Annotated[
+    str | None, typer.Option(help="Torch device: `cpu`, `cuda`, `cuda:1`, ...", show_default="cuda if available")
+]
+DeviceWorkers = Annotated[
+    int | None, typer.Option(min=1, help="Number of processes.", show_default="one per core, or two per GPU")
+]
 Column = Annotated[
     str | None,
-    typer.Option(help="Column or key of the texts, or of the dialogues.", show_default="turns, messages, text, ..."),
+    typer.Option(
+        "--column",
+        "--text-column",
+        help="Column or key of the texts or dialogues.",
+        show_default="turns, messages, text, ...",
+    ),
+]
+_BY_NAME = "found by name"
+IdColumn = Annotated[str | None, typer.Option(help="Column of the dialogue ids.", show_default=_BY_NAME)]
+LabelColumn = Annotated[str | None, typer.Option(help="Column of the labels.", show_default="label")]
+SpeakerColumn = Annotated[
+    str | None,
+    typer.Option(help="Column of the speakers; written as `speaker` in JSON lines.", show_default=_BY_NAME),
+]
+TimeColumn = Annotated[
+    str | None,
+    typer.Option(help="Column of the times by which the turns of a dialogue are ordered.", show_default=_BY_NAME),
+]
+OneDialogue = Annotated[bool, typer.Option("--one-dialogue", help="Treat all rows as turns of one dialogue.")]
+KeepSystem = Annotated[bool, typer.Option("--keep-system", help="Treat system prompts of chats as turns.")]
+SkipBad = Annotated[
+    bool,
+    typer.Option(
+        "--skip-bad",
+        help="Leave out and count malformed records, and those without a text or id, instead of stopping with an "
+        "error.",
+    ),
+]
+OutFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--out-format",
+        help=f"Format of the output: {', '.join(WRITTEN)}.",
+        show_default="by the suffix of --out, else jsonl",
+    ),
 ]
 Form = Annotated[
     str | None,
-    typer.Option("--format", help=f"What the file is: {', '.join(FORMS)}.", show_default="by name and content"),
+    typer.Option(
+        "--format", help=f"Format of the input: {', '.join(FORMS)}.", show_default="detected from name and content"
+    ),
 ]
-Config = Annotated[str | None, typer.Option(help="Config of the data set.", show_default="the default one")]
-Split = Annotated[str | None, typer.Option(help="Split of the data set.", show_default="all")]
-Revision = Annotated[str | None, typer.Option(help="Revision of the Hub's data set.", show_default="main")]
+Config = Annotated[str | None, typer.Option(help="Config of the dataset.", show_default="its default config")]
+Split = Annotated[str | None, typer.Option(help="Split of the dataset.", show_default="all")]
+Revision = Annotated[
+    str | None, typer.Option(help="Tag, branch or commit of the dataset on the Hub.", show_default="main")
+]
 Engine = Annotated[
     str | None,
     typer.Option(
         callback=_known_engine,
-        help="Where the work is done: `local` processes, `accelerate` (those that `accelerate launch` started), "
-        "`datasets` (`Dataset.map`), or `ray` (actors of Ray). The same bytes come out.",
-        show_default="local, or accelerate where it launched this",
+        help="Engine that does the work: `local` processes, `accelerate` (processes started by `accelerate launch`), "
+        "`datasets` (`Dataset.map`) or `ray` (Ray actors). The output is byte-identical with all of them.",
+        show_default="local, or accelerate under accelerate launch",
     ),
 ]
 Address = Annotated[
     str | None,
     typer.Option(
-        help="Ray cluster that `--engine ray` works on: `head:6379`, or `auto` for the one on this machine.",
-        show_default="RAY_ADDRESS, or a Ray of the run's own",
+        help="Address of the Ray cluster for `--engine ray`: `head:6379`, or `auto` for the cluster on this machine.",
+        show_default="RAY_ADDRESS, or a new local cluster",
     ),
 ]
 Shard = Annotated[
     str | None,
     typer.Option(
         "--shard",
-        callback=_known_share,
-        help="Make the I-th of N shares, `I/N`, in an array job of Slurm; `edos merge OUT` ends the run.",
-        show_default="all",
+        callback=_known_task,
+        help="Run only task I of the N tasks of an array job, given as `I/N`; `edos merge OUT` completes the run.",
+        show_default="the whole run",
     ),
 ]
 MaxBad = Annotated[
@@ -133,31 +203,97 @@ MaxBad = Annotated[
     typer.Option(
         min=0,
         max=1,
-        help="Share of unreadable files above which the exit code is 3. A folder or zip that cannot be opened holds "
-        "nobody knows how many and counts as all: only 1 lets it pass.",
+        help="Maximum fraction of unreadable files, 0 to 1; above it, the exit code is 3. A folder or zip archive that "
+        "cannot be opened counts as all files, so only 1 accepts it.",
     ),
 ]
 TrustRemoteCode = Annotated[
     bool,
     typer.Option(
         "--trust-remote-code",
-        help="Run the code that came with a model, where it names some: read it before. Models trained with this "
-        "package need none.",
+        help="Run custom code that comes with a model; read it first. Models trained with this package need no code.",
     ),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
+LabelSetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--label-set",
+        help="Label set to write: a name (`edos labels list`) or a YAML file.",
+        show_default="that of the model",
+    ),
+]
+LabelMapOption = Annotated[
+    str | None,
+    typer.Option(
+        "--map",
+        help="Translate the labels: into the label set of this name, or by a YAML file of `label: target` lines. The "
+        "probabilities of labels with the same target are summed.",
+        show_default="none",
+    ),
+]
+History = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=1_000,
+        help="Earlier turns that a turn is seen with, for models at an endpoint and text classifiers of others.",
+        show_default="10 at an endpoint, 0 otherwise",
+    ),
+]
+MultiLabel = Annotated[
+    bool, typer.Option("--multi-label", help="Let a model at an endpoint give a turn several labels.")
+]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--base-url",
+        help="Address of the endpoint of a model `openai:MODEL`: vLLM, llama.cpp, Ollama, or a hosted one, such as "
+        "`http://localhost:8000/v1`.",
+        show_default="OPENAI_BASE_URL",
+    ),
+]
+ApiKeyEnv = Annotated[
+    str | None,
+    typer.Option(
+        "--api-key-env",
+        metavar="NAME",
+        help="Variable of the environment with the endpoint's key.",
+        show_default="OPENAI_API_KEY",
+    ),
+]
+Concurrency = Annotated[
+    int | None,
+    typer.Option(
+        min=1, max=1_000, help="Requests to the endpoint at a time, of all workers together.", show_default="8"
+    ),
+]
+Timeout = Annotated[
+    float | None, typer.Option(help="Seconds after which a request counts as lost.", show_default="120")
+]
+PriceIn = Annotated[
+    float | None, typer.Option(min=0, help="Price of a million tokens of prompts.", show_default="not known")
+]
+PriceOut = Annotated[
+    float | None, typer.Option(min=0, help="Price of a million tokens of answers.", show_default="not known")
+]
+SplitShares = Annotated[
+    str | None,
+    typer.Option(
+        "--splits",
+        help="Shares of the train, validation and test splits; where there are few, one goes to each split at least.",
+        show_default="80/10/10; of books 90/5/5",
+    ),
+]
+SplitSeed = Annotated[int, typer.Option(min=0, help="Random seed of the splits.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace the existing output.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
-_UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+
+def reused(done: Mapping[str, Any]) -> str:
+    """Return a phrase that states how many shards were reused; "" if none were."""
+    return f", {done['reused']:,} of {counted(done['shards'], 'shards')} reused" if done["reused"] else ""
 
 
-def parse_size(text: str) -> int:
-    """Return a size such as "2GB", "500 MB" or "1073741824" in bytes; units are powers of 1,024.
-
-    Raises:
-        ValueError: it is none.
-    """
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", text.strip(), re.IGNORECASE)
-    if match is None:
-        raise ValueError(f"{text!r} is no size: give a number of bytes, or 500MB, 2GB")
-    return int(float(match[1]) * (1 << _UNITS[match[2].upper()]))
+def remarks_of(done: Mapping[str, Any]) -> list[str]:
+    """Return the remarks on a source without those already shown as warnings."""
+    return [remark for remark in done.get("remarks", []) if remark not in done.get("warnings", [])]

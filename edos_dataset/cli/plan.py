@@ -7,77 +7,72 @@ import typer
 from rich.filesize import decimal
 from rich.markup import escape
 
-from edos_dataset.cli.console import emit, status
-from edos_dataset.cli.errors import explained
-from edos_dataset.cli.options import AsJson, Language, Sources
+from edos_dataset.cli.console import call, emit, explained
+from edos_dataset.cli.options import AsJson, FilesFrom, Language, Sources
+from edos_dataset.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-@explained(kept="Nothing was written; mend this and give the same command again", stopped="Nothing was written.")
+@explained(kept="Nothing was written; fix this and run the same command again", stopped="Nothing was written.")
 def plan(
-    sources: Sources,
+    sources: Sources = None,
+    files_from: FilesFrom = None,
     machines: Annotated[
         list[str] | None,
         typer.Option(
-            help="YAML of machines, or `here`, `laptop`, `eight-gpus`, `hundred-nodes`. May be repeated.",
+            help="YAML file of machines, or `here`, `laptop`, `eight-gpus`, `hundred-nodes`. May be repeated.",
             show_default="here",
         ),
     ] = None,
-    recipe: Annotated[str, typer.Option(help="As of `edos curate`.")] = "default",
+    recipe: Annotated[str, typer.Option(help="Recipe: `default`, `papers`, or a YAML file.")] = "default",
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="Change a parameter: `dialogues.gap=4.0`. May be repeated.")
+        list[str] | None,
+        typer.Option("--set", help="Override a recipe parameter: `dialogues.gap=4.0`. May be repeated."),
     ] = None,
     labels: Annotated[bool, typer.Option(help="Label the turns.")] = True,
     language: Language = None,
     sentences: Annotated[
-        int | None, typer.Option(min=1, help="Plan for a corpus of so many.", show_default="those of the sources")
+        int | None,
+        typer.Option(min=1, help="Number of sentences to plan for.", show_default="as many as in the sources"),
     ] = None,
-    files: Annotated[int | None, typer.Option(min=1, help="Likewise, files.", show_default="as the sample has")] = None,
+    files: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of files to plan for.", show_default="in proportion to the sample"),
+    ] = None,
     films: Annotated[
         int | None,
-        typer.Option(min=1, help="Likewise, films; each keeps one file.", show_default="as the sample has"),
+        typer.Option(
+            min=1,
+            help="Number of films to plan for; one file of each is kept.",
+            show_default="in proportion to the sample",
+        ),
     ] = None,
-    sample: Annotated[int, typer.Option(min=1, help="Films to draw and curate.")] = 40,
-    seed: Annotated[int, typer.Option(help="Seed of the draw and of the simulation.")] = 0,
-    simulations: Annotated[int, typer.Option(min=0, help="Runs to simulate.")] = 10,
+    sample: Annotated[int, typer.Option(min=1, help="Number of films to sample and curate.")] = 40,
+    seed: Annotated[int, typer.Option(help="Random seed of the sample.")] = 0,
+    simulations: Annotated[int, typer.Option(hidden=True)] = 0,  # without effect; old scripts may pass it
     as_json: AsJson = False,
 ) -> None:
-    """Tell what curating a corpus takes, in hours, disk, memory and money by stage, on machines that need not be at
-    hand.
+    """Estimate time, disk space, memory and cost of curating a corpus, stage by stage, on this or other machines.
 
-    A few films are drawn and really curated, in a temporary folder; a simulation with failures and stragglers checks
-    what is reckoned from them. Nothing stays on disk.
+    A random sample of films is actually curated, in a temporary folder that is then removed; the estimates are
+    extrapolated from it.
     """
-    from edos_dataset.commands.built_in import pipeline_of
-    from edos_dataset.commands.plan import plan as make_plan
-    from edos_dataset.planning.machines import HERE, load_cluster
+    from edos_dataset.commands.plan import plan as run
+    from edos_dataset.planning.machines import HERE
 
-    clusters = [load_cluster(name) for name in machines or [HERE]]  # before anything is measured
-    pipeline = pipeline_of(recipe, labels=labels, language=language, settings=settings or [])
-    with status() as say:
-        found = make_plan(
-            sources,
-            pipeline,
-            clusters,
-            sample=sample,
-            seed=seed,
-            sentences=sentences,
-            files=files,
-            films=films,
-            simulations=simulations,
-            say=say,
-        )
-    emit(found, as_json, _shown(found))
+    found = call(run, locals(), machines=machines or HERE)
+    emit(dict(found), as_json, _shown(found))
 
 
 def _shown(found: Mapping[str, Any]) -> "Iterator[RenderableType]":
-    """Yield the corpus, and of each cluster its table and what it comes to."""
+    """Yield the size of the corpus, then the table and the totals for each cluster."""
     corpus, sample = found["corpus"], found["sample"]
     yield (
-        f"{corpus['sentences']:,} sentences in {corpus['files']:,} files of {corpus['films']:,} films, judged by "
-        f"{sample['films']:,} films with {sample['sentences']:,} sentences"
+        f"{counted(corpus['sentences'], 'sentences')} in {counted(corpus['files'], 'files')} of "
+        f"{counted(corpus['films'], 'films')}, estimated from "
+        f"{counted(sample['films'], 'films')} with {counted(sample['sentences'], 'sentences')}"
     )
     for one in found["plans"]:
         yield _table(one)
@@ -86,7 +81,6 @@ def _shown(found: Mapping[str, Any]) -> "Iterator[RenderableType]":
 
 
 def _table(one: Mapping[str, Any]) -> "RenderableType":
-    """Return the table of stages on a cluster."""
     from rich.table import Table
 
     machines = one["machines"]
@@ -101,7 +95,7 @@ def _table(one: Mapping[str, Any]) -> "RenderableType":
     for row in one["stages"]:
         shown = row["phase"] if row["phase"] != phase else ""
         phase = row["phase"]
-        reads = f"{row['units']:,} {row['unit']}" if row["unit"] else ""
+        reads = counted(row["units"], row["unit"]) if row["unit"] else ""
         figures = (reads, _time(row["core_hours"]), _time(row["hours"]), f"{row['hours'] / total:.1%}")
         disk = decimal(row["disk"]) if row["disk"] else ""
         where = (decimal(row["memory"]) if shown or not phase else "", disk, f"{row['money']:,.2f}")
@@ -110,32 +104,24 @@ def _table(one: Mapping[str, Any]) -> "RenderableType":
 
 
 def _lines(one: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what a plan comes to, and where its figures come from."""
+    """Yield the totals of a plan, and the sources of its figures."""
     total, binds, currency = one["total"], one["binds"], escape(one["machines"]["currency"])
     yield (
         f"about {_time(total['hours'])}, {total['money']:,.2f} {currency}, {decimal(total['disk'])} of disk beside "
         f"{decimal(total['source_disk'])} of files, {decimal(total['memory'])} a worker"
     )
     yield (
-        f"[bold]{escape(binds['stage'])}[/bold] binds, by its {binds['on']}: {binds['share']:.0%} of the time; "
-        f"{total['leader_hours'] / total['hours']:.0%} the leader works alone"
+        f"[bold]{escape(binds['stage'])}[/bold] is the bottleneck, on {binds['on']}, with {binds['share']:.0%} of the "
+        f"time; the main process works alone for {total['leader_hours'] / total['hours']:.0%} of the time"
     )
-    simulated = one["simulated"]
-    if simulated:
-        hours = simulated["hours"]
-        yield (
-            f"simulated {simulated['times']} times: {_time(hours['p50'])} (from {_time(hours['p5'])} to "
-            f"{_time(hours['p95'])}), {simulated['utilisation']:.0%} of the workers' time used, "
-            f"{simulated['retries']:,.0f} tasks done again"
-        )
     if not one["fits"]:
-        yield "[yellow]the machines' disks do not hold that[/yellow]"
+        yield "[yellow]the disks of these machines are too small for that[/yellow]"
     for figure, source in one["sources"].items():
         yield f"[dim]{escape(figure)}: {escape(source)}[/dim]"
 
 
 def _time(hours: float) -> str:
-    """Return hours as one number with the unit that suits it."""
+    """Return hours as one number with a suitable unit."""
     for unit, size in (("d", 24.0), ("h", 1.0), ("min", 1 / 60)):
         if hours >= 2 * size:
             return f"{hours / size:,.1f} {unit}"

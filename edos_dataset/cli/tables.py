@@ -1,4 +1,4 @@
-"""What a person sees of a run: its stages, its configs, a few dialogues, and an estimate of one."""
+"""Tables and lines about a run: its stages, its configs, dialogues, and the estimate of a dry run."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,27 +12,30 @@ from rich.markup import escape
 from rich.table import Table
 
 from edos_dataset.cli.console import load_call
-from edos_dataset.commands.estimate import Estimate
-from edos_dataset.labels import EMOTIONS, LABELS
+from edos_dataset.commands.curate import DryRun
+from edos_dataset.commands.endpoints import lines_of_need
+from edos_dataset.label_sets import DEFAULT, LabelSet, load_label_set
 from edos_dataset.publishing.inspection import confidence_of
 from edos_dataset.schema import BOOK_CONFIGS, CONFIGS
-from edos_dataset.sources.inventory import Inventory
+from edos_dataset.sources.subtitles.reading import PICTURE_SUFFIXES
+from edos_dataset.wording import counted
 
 
 def run_report(out: Path, manifest: Mapping[str, Any], notes: Iterable[str] = ()) -> Iterator[RenderableType]:
-    """Yield what a run did: its stages, its configs, files that could not be read, `notes`, and how to load it."""
+    """Yield the stages and configs of a run, unreadable files, `notes`, and how to load its output."""
     yield stage_table(manifest)
     yield config_table(manifest)
     yield from quarantine_lines(manifest)
+    yield from not_taken_lines(manifest)
     yield from (f"[yellow]{escape(remark)}[/yellow]" for remark in manifest.get("remarks", []))
     yield from notes
     yield load_line(out, manifest)
 
 
 def stage_table(manifest: Mapping[str, Any]) -> Table:
-    """Return the table of stages: what each read, kept and rejected, by reason, and how fast one worker was."""
+    """Return the table of stages: read, kept, rejected by reason, and the speed of one worker."""
     read = ", ".join(
-        f"{manifest['input'][unit]:,} {unit}" for unit in ("films", "books", "files") if unit in manifest["input"]
+        counted(manifest["input"][unit], unit) for unit in ("films", "books", "files") if unit in manifest["input"]
     )
     table = Table(title=read, title_justify="left")
     table.add_column("stage")
@@ -50,27 +53,32 @@ def stage_table(manifest: Mapping[str, Any]) -> Table:
 
 
 def config_table(manifest: Mapping[str, Any]) -> Table:
-    """Return the table of configs: dialogues, splits, turns, means, size; the mean certainty, where it is known."""
+    """Return the table of configs: dialogues, splits, turns, means, size, and the mean certainty if known."""
     table = Table()
     table.add_column("config", no_wrap=True)
-    means = ("turns a dialogue", "tokens a turn", "certainty")
+    means = ("turns per dialogue", "tokens per turn", "certainty")
     for name in ("dialogues", "train / validation / test", "turns", *means, "size"):
         table.add_column(name, justify="right")
     for config, row in manifest["configs"].items():
         splits = " / ".join(f"{count:,}" for count in row["splits"].values())
-        certainty = row.get("certainty")  # manifests of earlier versions say nothing of it
+        certainty = row.get("certainty")  # absent from manifests of earlier versions
         sure = "" if certainty is None else f"{certainty:.2f}"
         cells = (f"{row['turns']:,}", f"{row['turns_per_dialogue']:.2f}", f"{row['tokens_per_turn']:.2f}", sure)
         table.add_row(config, f"{row['dialogues']:,}", splits, *cells, decimal(row["bytes"]))
     return table
 
 
-def dialogue_lines(dialogues: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield dialogues of any config as lines of rich markup: each after its id and how sure it is, each turn after its
-    label and confidence, where it has them.
+def dialogue_lines(dialogues: Sequence[Mapping[str, Any]], label_set: Mapping[str, Any] | None = None) -> Iterator[str]:
+    """Yield dialogues of any config as lines of rich markup, with ids, and with certainties, labels and confidences if
+    known.
+
+    Args:
+        dialogues: rows of a config.
+        label_set: content of the label set; None for that of EDOS.
     """
+    labels = load_label_set(label_set or DEFAULT)
     for dialogue in dialogues:
-        yield f"[bold]{escape(dialogue['dialogue_id'])}[/bold]{_sure(dialogue)}"
+        yield f"[bold]{escape(dialogue['dialogue_id'])}[/bold]{_certainty(dialogue)}"
         last = len(dialogue["turns"]) - 1
         labelled = "label" in dialogue or any("label" in turn for turn in dialogue["turns"])
         for number, turn in enumerate(dialogue["turns"]):
@@ -79,30 +87,26 @@ def dialogue_lines(dialogues: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 label, confidence = dialogue["label"], confidence_of(dialogue)
             speaker = f"[bold]{escape(turn['speaker'])}:[/bold] " if turn.get("speaker") else ""
             text = speaker + escape(turn["text"] if "text" in turn else f"(SHA-256 {turn['text_sha256']})")
-            yield f"  {_label(label, confidence)}  {text}" if labelled else f"  - {text}"
+            yield f"  {_label(label, confidence, labels)}  {text}" if labelled else f"  - {text}"
         yield ""
 
 
-def _sure(dialogue: Mapping[str, Any]) -> str:
-    """Return how sure a dialogue is, to stand behind its id; nothing where that is not known."""
+def _certainty(dialogue: Mapping[str, Any]) -> str:
     certainty, errors = dialogue.get("certainty"), dialogue.get("expected_errors")
     if certainty is None or errors is None:
         return ""
     return f"  [dim]certainty {certainty:.2f}, {errors:.1f} errors expected[/dim]"
 
 
-def _label(label: int | None, confidence: float | None) -> str:
-    """Return a label in its colour, and its confidence, in columns; blanks where there is none."""
-    name = "" if label is None else LABELS[label]
-    colour = "magenta" if name in EMOTIONS else "cyan"
+def _label(label: int | None, confidence: float | None, labels: LabelSet) -> str:
+    name = "" if label is None else labels.labels[label]
+    colour = "magenta" if name in labels.emotions else "cyan"
     sure = "" if confidence is None else f"{confidence:.2f}"
-    return f"[{colour}]{name:>13}[/{colour}] [dim]{sure:4}[/dim]"
+    return f"[{colour}]{escape(f'{name:>13}')}[/{colour}] [dim]{sure:4}[/dim]"
 
 
 def quarantine_lines(manifest: Mapping[str, Any], most: int | None = 10) -> Iterator[str]:
-    """Yield one line for each file that could not be read, `most` at the most (None: all), after a heading; nothing if
-    all could be.
-    """
+    """Yield a heading and a line for each unreadable file, at most `most` (None: all); nothing if there are none."""
     notes = manifest["quarantined"]
     if notes:
         yield "could not be read:"
@@ -112,41 +116,77 @@ def quarantine_lines(manifest: Mapping[str, Any], most: int | None = 10) -> Iter
         yield f"  and {len(notes) - most} more, in manifest.json"
 
 
-def estimate_lines(estimate: Estimate, inventory: Inventory, most: int = 10) -> Iterator[str]:
-    """Yield what a dry run found out, what cannot be opened, and what is not going to be read, `most` of the latter."""
-    yield f"{estimate.films:,} films in {estimate.files:,} files, {decimal(estimate.bytes)}"
+def left_out_lines(
+    reasons: Iterable[Mapping[str, Any]], left_out: Sequence[Mapping[str, Any]], most: int = 10
+) -> Iterator[str]:
+    """Yield a heading and a line for each readable file that was rejected, at most `most`, and how many more there are;
+    nothing if there are none.
+
+    Args:
+        reasons: `stage`, `reason` and `count` of everything rejected.
+        left_out: the files that the manifest names.
+        most: maximum number of lines.
+    """
+    if left_out:
+        yield "left out:"
+    for file in left_out[:most]:
+        yield f"  [yellow]{file['reason']}[/yellow] {escape(file['detail'])}"
+    named = {(file["stage"], file["reason"]) for file in left_out}
+    total = sum(row["count"] for row in reasons if (row["stage"], row["reason"]) in named)
+    if (more := total - min(most, len(left_out))) > 0:
+        hint = "edos rejects --reason lists the first 100 of a reason, or all of a run with --rejects"
+        yield f"  and {more:,} more; {hint}"
+
+
+def not_taken_lines(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the number of files of unknown formats by suffix; nothing if there are none."""
+    suffixes = manifest["input"].get("not_taken")  # absent from manifests of earlier versions
+    if suffixes:
+        counts = ", ".join(f"{number:,} {suffix}" for suffix, number in suffixes.items())
+        pictures = "; .idx and .sup hold pictures, which need OCR" if suffixes.keys() & set(PICTURE_SUFFIXES) else ""
+        yield escape(f"not read, because the format is unknown: {counts}{pictures}")
+
+
+def estimate_lines(done: DryRun, most: int = 10) -> Iterator[str]:
+    """Yield the estimate of a dry run, unreadable files, and at most `most` of the files that will be skipped."""
+    assert done.inventory is not None
+    yield f"{counted(done['films'], 'films')} in {counted(done['files'], 'files')}, {decimal(done['bytes'])}"
     yield (
-        f"about {estimate.sentences:,} sentences, {estimate.dialogues:,} dialogues and {estimate.turns:,} turns, "
-        f"judged by {estimate.sampled} films"
+        f"about {counted(done['sentences'], 'sentences')}, {counted(done['dialogues'], 'dialogues')} and "
+        f"{counted(done['turns'], 'turns')}, "
+        f"measured on {counted(done['sampled'], 'films')}"
     )
-    minutes, seconds = divmod(round(estimate.seconds), 60)
-    yield f"about {minutes} min {seconds} s and {decimal(estimate.disk)} of disk"
-    yield from quarantine_lines({"quarantined": inventory.quarantined}, None)
-    for path, reason in inventory.skipped[:most]:
-        yield escape(f"  not read: {path} ({reason})")
-    if len(inventory.skipped) > most:
-        yield f"  and {len(inventory.skipped) - most} more"
+    if "endpoint" in done:
+        yield from lines_of_need(done["endpoint"])
+    minutes, seconds = divmod(round(done["seconds"]), 60)
+    yield f"about {minutes} min {seconds} s and {decimal(done['disk'])} of disk"
+    yield from quarantine_lines({"quarantined": done.inventory.quarantined}, None)
+    skipped = done.inventory.skipped
+    for path, reason in skipped[:most]:
+        yield escape(f"  skipped: {path} ({reason})")
+    if len(skipped) > most:
+        yield f"  and {len(skipped) - most} more"
 
 
 def report_line(out: Path) -> str:
-    """Return the command that shows what a folder's data look like, as rich markup."""
-    page = "report.html" if "://" in str(out) else str(out / "report.html")  # it is written on this machine
+    """Return the command that writes a report on a folder, as rich markup."""
+    page = "report.html" if "://" in str(out) else str(out / "report.html")  # the page is always a local file
     folder, page = quote(str(out)), quote(page)
     return f"[green]{escape(f'edos report {folder} --out {page}')}[/green]"
 
 
 def load_line(out: Path, manifest: Mapping[str, Any]) -> str:
-    """Return the line of Python that loads the default config, the first that has dialogues, as rich markup."""
+    """Return the line of Python that loads the first config that has dialogues, as rich markup."""
     configs = (*CONFIGS, *BOOK_CONFIGS)
     default = next((config for config in configs if manifest["configs"].get(config, {}).get("dialogues")), None)
     if default is None:
         return (
-            "[yellow]no dialogues came out, so there is nothing to load[/yellow]; the table above says where they "
+            "[yellow]no dialogues are left, so there is nothing to load[/yellow]; the table above says where they "
             "were rejected"
         )
-    # A bare name could be that of a data set on the Hub.
+    # A bare name could be that of a dataset on the Hub.
     path = out.as_posix()
-    if "://" in path:  # `datasets` knows stores as places of files alone
+    if "://" in path:  # `datasets` reads files, not folders, from a store
         splits = manifest["configs"][default]["splits"]
         files = {split: f"{path}/{default}/{split}-*.parquet" for split, rows in splits.items() if rows}
         call = f'from datasets import load_dataset; ds = load_dataset("parquet", data_files={json.dumps(files)})'

@@ -1,1 +1,1 @@
-"""What each command does, from Python too; `curate.py` is read first."""
+"""The verbs of the package, one public function each, which the command line calls too. Start with `curate`."""

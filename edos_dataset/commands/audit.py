@@ -1,39 +1,118 @@
-"""Pages to judge on: of the labels of a finished extension, and of the dialogues of any data set of ours: what
-`edos audit` does.
-"""
+"""Pages on which people judge dialogues or extended labels, and the error rates of their judgements."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from edos_dataset.audits.documents import draw_items
-from edos_dataset.audits.errors import BOOKS, DIALOGUES, PAPER_READ
+from edos_dataset.audits.documents import draw_items, excerpts_of
+from edos_dataset.audits.judgements import (
+    BOOKS,
+    DIALOGUES,
+    PAIRS,
+    PAPER_READ,
+    dialogue_rates,
+    of_dialogues,
+    read_judgements,
+)
 from edos_dataset.audits.page import Page, render
-from edos_dataset.audits.passages import passages_of
-from edos_dataset.augmentation.audit import write_audit
+from edos_dataset.augmentation.audit import judged, write_audit
+from edos_dataset.commands.options import Result, UsageError, verb
 from edos_dataset.runs.commit import committed
-from edos_dataset.runs.folder import OutputFolder
-from edos_dataset.runs.out_file import check_out_file
+from edos_dataset.runs.folder import OutputFolder, check_out_file, configs_in
 from edos_dataset.runs.shards import write_text
-from edos_dataset.runs.tables import configs_in
+from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.schema import EXTENDED
 
 PAGE = "audit.html"
 
 
-def write_page(extension: Path, per_label: int = 5, seed: int = 0, force: bool = False) -> Path:
-    """Write the page anew into a folder that `edos extend` wrote, or into a copy of one.
+@verb
+def audit(
+    sources: str | Path | Sequence[str | Path],
+    *,
+    config: str | None = None,
+    dialogues: int | None = None,
+    pairs: int | None = None,
+    books: str | Path | None = None,
+    around: int = 6,
+    blind: bool = False,
+    per_label: int = 5,
+    seed: int = 0,
+    by: str = "source",
+    out: str | Path | None = None,
+    force: bool = False,
+) -> Result:
+    """Write a page on which people judge dialogues or labels; or, given their judgements, return the error rates with
+    95 % intervals.
 
     Args:
-        extension: the folder.
-        per_label: as of `write_audit`.
-        seed: likewise.
-        force: replace a page that somebody has edited, and the one in a copy, of which nobody knows.
+        sources: folder written by `curate`, `books` or `extend`; or files of judgements downloaded from its page, one
+            file per annotator.
+        config: config of the folder; by default its first.
+        dialogues: number of random dialogues to judge; by default 50, as in the Gutenberg Dialogue paper (Section 4).
+        pairs: number of random pairs of consecutive turns to judge, instead of dialogues.
+        books: file or folder of the books that the dialogues are from; the page then shows the paragraphs around them.
+        around: maximum number of turns or paragraphs to show before and after each item.
+        blind: hide the source of each item until it is judged.
+        per_label: for a folder of `extend`: number of random examples per label and step, and of doubtful ones.
+        seed: random seed; equal data, numbers and seeds give the same bytes.
+        by: group the rates by "source", "document_id", "language", "split" or "config".
+        out: HTML file for dialogues; by default `audit_CONFIG_UNIT.html` in the working directory.
+        force: replace an existing page; for a folder of `extend`, a page that was edited.
 
     Returns:
-        Path of the page.
+        `page`, its path, and `labels`, whether it shows labels; or the rates.
 
     Raises:
-        FolderError: the folder is none, the page would be lost, or `edos extend` is at work in the folder.
-        ValueError: as of `write_audit`.
+        FolderError: the folder was not written by this package or is damaged, or the page cannot be written.
+        ValueError: dialogues and pairs are both given, a source is of the wrong kind, or judgements are damaged.
+    """
+    given = [place_of(each) for each in ([sources] if isinstance(sources, str | Path) else sources)]
+    if dialogues is not None and pairs is not None:
+        raise UsageError("give --dialogues or --pairs, not both")
+    _check_there(given)
+    if not given[0].is_dir():
+        return _rates(given, by)
+    if len(given) > 1:
+        raise UsageError(f"{given[1]}: a page is made of one folder")
+    if dialogues is None and pairs is None and shows_labels(given[0], config):
+        page, labels = write_page(given[0], per_label, seed, force), True
+    else:
+        unit, number = (DIALOGUES, dialogues) if pairs is None else (PAIRS, pairs)
+        read = None if books is None else place_of(books)
+        target = None if out is None else place_of(out)
+        page = write_dialogues_page(given[0], config, unit, number, read, seed, around, blind, target, force)
+        labels = False
+    return Result("audit", {"page": str(page), "labels": labels}, page, then=f"open {page}")
+
+
+def _check_there(sources: Sequence[Path]) -> None:
+    for each in sources:
+        if not each.exists():
+            raise ValueError(
+                f"there is no file or folder {each}: give a folder that `edos curate`, `books` or `extend` wrote, or "
+                "judgements that were downloaded from its page"
+            )
+
+
+def _rates(files: Sequence[Path], by: str) -> Result:
+    if len(files) == 1 and not of_dialogues(read_judgements(files[0])):
+        rates = judged(files[0])
+        shown = {"judged": rates["overall"]["judged"], "wrong": rates["overall"]["wrong"]}
+    else:
+        rates = dialogue_rates(files, by)
+        shown = {rates["unit"]: rates["items"], "without error": f"{rates['without_error']['share']:.1%}"}
+    return Result("audit", rates, None, shown)
+
+
+def shows_labels(folder: Path, config: str | None) -> bool:
+    """Return whether the audit of a folder shows the labels of `extend` rather than dialogues."""
+    return config in (None, EXTENDED) and EXTENDED in configs_in(folder)
+
+
+def write_page(extension: Path, per_label: int = 5, seed: int = 0, force: bool = False) -> Path:
+    """Write the page of labels into a folder of `extend`, or a copy of one, and return its path.
+
+    With `force` a page that was edited is replaced, and the page of a copy.
     """
     page = extension / PAGE
     if not (extension / ".run").exists():
@@ -44,11 +123,6 @@ def write_page(extension: Path, per_label: int = 5, seed: int = 0, force: bool =
         write_audit(extension, prepared / PAGE, per_label, seed)
         folder.commit()
     return page
-
-
-def audits_labels(folder: Path, config: str | None = None) -> bool:
-    """Return whether what a folder's audit shows are labels, as `edos extend` gives them, or else dialogues."""
-    return config in (None, EXTENDED) and folder.is_dir() and EXTENDED in configs_in(folder)
 
 
 def write_dialogues_page(
@@ -63,33 +137,14 @@ def write_dialogues_page(
     out: Path | None = None,
     force: bool = False,
 ) -> Path:
-    """Write a page of dialogues, or of pairs of turns in a row, to judge by named error types.
-
-    Args:
-        folder: what `edos curate` or `edos books` wrote.
-        config: one of its configs, by default its first.
-        unit: DIALOGUES or PAIRS.
-        number: of them, by default as many as the Gutenberg Dialogue paper's authors read (Section 4): 50 dialogues or
-            100 pairs.
-        books: the books that they were cut out of: the page then shows the paragraphs around them.
-        seed: of the drawing; equal data, numbers and seeds give the same bytes.
-        around: turns, or paragraphs, shown before and after, at most.
-        blind: hide where each is from until it is judged.
-        out: the HTML file, by default `audit_CONFIG_UNIT.html` in the working directory.
-        force: replace a file that is there.
-
-    Returns:
-        Path of the page.
-
-    Raises:
-        FolderError: the folder is none of ours or damaged, or `out` cannot be written.
-        ValueError: as of `draw_items` and `passages_of`.
+    """Write a page on which people judge dialogues, or pairs of consecutive turns, by named error types, and return its
+    path; see `audit`.
     """
     number = PAPER_READ[unit][0] if number is None and unit in PAPER_READ else number or 0
     config, kind, items = draw_items(folder, config, unit, number, seed, around)
     target = check_out_file(out or Path(f"audit_{config}_{unit}.html"), force=force)
     if books is not None and kind != BOOKS:
         raise ValueError(f"config {config!r} of {folder} is not cut out of books: leave out --books")
-    passages = {} if books is None else passages_of(items, books, around)
-    write_text(target, render(Page(config, kind, unit, items, passages, blind)))
+    paragraphs = {} if books is None else excerpts_of(items, books, around)
+    write_text(target, render(Page(config, kind, unit, items, paragraphs, blind)))
     return target

@@ -1,70 +1,40 @@
-"""A pipeline carried out over an inventory of files into a published folder: what `edos curate` and `edos books` do."""
+"""Running a pipeline over an inventory of files and publishing the outputs; shared by `curate` and `books`."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from edos_dataset.runs.cutting import Part, cut_by_hash
-from edos_dataset.runs.engines.array import ArrayEngine, Share
-from edos_dataset.runs.engines.base import Engine
-from edos_dataset.runs.engines.by_name import engine_of
+from edos_dataset.commands.options import Result, RunOptions, device_of
+from edos_dataset.labeling.languages import languages_of
+from edos_dataset.labeling.stages import LabelTurns
+from edos_dataset.languages import name_of_language, same_language
+from edos_dataset.runs.array_jobs import ArrayJob, MissingShards, Undecided, merging, record_of, table_digest
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.folder import OutputFolder
-from edos_dataset.runs.made_of import MadeOf, parameters_of
-from edos_dataset.runs.phases import check_order
-from edos_dataset.runs.pipeline import Output, Pipeline, check_pipeline
+from edos_dataset.runs.pipeline import Output, Steps, check_order, check_pipeline
+from edos_dataset.runs.provenance import Provenance, parameters_of
 from edos_dataset.runs.remote_folder import output_folder
-from edos_dataset.runs.run import Progress, Run
-from edos_dataset.runs.shards import digest
-from edos_dataset.runs.shares import ArrayJob, MissingShards, Undecided, merging, record_of, table_digest
-from edos_dataset.sources.contents import contents_of, with_contents
+from edos_dataset.runs.run import Run
+from edos_dataset.runs.shards import Part, cut_by_hash, digest
+from edos_dataset.segmentation.turns.scorers import load_scorer
+from edos_dataset.segmentation.turns.stage import SegmentTurns
+from edos_dataset.sources.inventory import contents_of, with_contents
 
 
 @dataclass(frozen=True)
-class Carrying:
-    """How a pipeline is carried out, whatever it is.
+class FinishedRun:
+    """A run whose outputs are ready to be published.
 
     Attributes:
-        workers: processes; neither their number nor the engine changes a byte.
-        engine: where they run: "local", "accelerate", "datasets" or "ray" (`runs.engines.base`).
-        limit: films or books at most, the first by key.
-        keep_rejects: write everything that is dropped, with its reason, beside the shards.
-        force: replace a finished run by one of another recipe, or of input that is less or has changed, and files that
-            were edited since; more input needs no leave.
-        progress: called after each shard.
-        share: which process of an array job this is; None for a run of its own.
-        arguments: command line of a share, without the share, for those that are told to give it again.
-    """
-
-    workers: int = 1
-    engine: str = "local"
-    limit: int | None = None
-    keep_rejects: bool = False
-    force: bool = False
-    progress: Progress = lambda *_: None
-    share: Share | None = None
-    arguments: Sequence[str] = ()
-
-    def crew(self, pipeline: Pipeline) -> Engine:
-        """Return the engine, for the device that a pipeline uses."""
-        engine = engine_of(self.engine, self.workers, device_of(pipeline))
-        return ArrayEngine(engine, self.share) if self.share else engine
-
-
-@dataclass(frozen=True)
-class Carried:
-    """A pipeline that has been carried out and is to be published.
-
-    Attributes:
-        folder: held; all that is published goes below `folder.prepare()`.
-        documents: what was read.
+        folder: the locked folder; everything to be published is written below `folder.prepare()`.
+        documents: the documents that were read.
         outputs: shards of each config.
-        run: with its counts and notes.
+        run: the run, with its counts and notes.
     """
 
     folder: OutputFolder
@@ -78,12 +48,13 @@ class Corpus:
     """What a command reads, and where it keeps its run.
 
     Attributes:
-        command: the command, for whoever finds the folder.
-        unit: what the documents are: "films" or "books".
+        command: name of the command, recorded in the folder.
+        unit: "films" or "books".
         documents: FILMS or BOOKS.
-        weights: what the documents weigh → float64, about as much as they have to do.
-        shard: weight of a shard at most.
-        part: of a folder that several runs fill, the one that this is; "" for a folder of one run.
+        weights: documents → float64, roughly proportional to the work that each takes.
+        shard: maximum weight of a shard.
+        part: name of this run in a folder with several, such as a language code; "" in a folder with one run.
+        others: parameters besides those of the pipeline: name, as the user knows it, → value.
     """
 
     command: str
@@ -92,84 +63,81 @@ class Corpus:
     weights: Callable[[pa.Table], np.ndarray]
     shard: int
     part: str = ""
+    others: Mapping[str, Any] = field(default_factory=dict)
 
     def parts(self, documents: pa.Table) -> list[Part]:
-        """Return documents as shards."""
+        """Return the documents cut into shards."""
         return cut_by_hash(documents, documents.column_names[0], self.weights(documents), self.shard)
 
-    def made_of(self, pipeline: Pipeline, documents: pa.Table) -> MadeOf:
-        """Return what a pipeline makes of documents, which have contents."""
+    def made_of(self, pipeline: Steps, documents: pa.Table) -> Provenance:
+        """Return the provenance of a pipeline's output; `documents` must state their contents (`with_contents`)."""
         inputs = {self.unit: contents_of(documents)}
-        return MadeOf(parameters_of(pipeline), inputs, fingerprint_of(pipeline), self.part)
+        return Provenance({**parameters_of(pipeline), **self.others}, inputs, fingerprint_of(pipeline), self.part)
 
 
 def run_corpus(
     corpus: Corpus,
     out: Path,
-    pipeline: Pipeline,
-    how: Carrying,
-    publish: Callable[[Carried], tuple[dict[str, Any], Mapping[str, int]]],
+    pipeline: Steps,
+    options: RunOptions,
+    publish: Callable[[FinishedRun], tuple[dict[str, Any], Mapping[str, int]]],
 ) -> dict[str, Any] | None:
-    """Run a pipeline over documents and put what is published of it in place, at one stroke.
+    """Run a pipeline over documents and publish the outputs atomically.
 
     Args:
-        corpus: what is read.
-        out: the folder to write; the run itself lies in `out/.run`. A folder of an earlier run is brought up to date.
+        corpus: the documents.
+        out: output folder; an earlier run in it is updated. The shards of the run are kept in `out/.run`.
         pipeline: stages, corpus steps and outputs.
-        how: by what means.
-        publish: prepares all that is published, and returns the manifest and what the folder holds, unit → number.
+        options: how the run is carried out.
+        publish: writes everything to be published; returns the manifest and the counts of the folder (unit → number).
 
     Returns:
-        The manifest; None in the processes of a launcher but the first; in a process of an array job what `take_share`
-        returns.
+        The manifest, or None in all launched processes but the first; for an array task the result of
+        `run_array_task`.
 
     Raises:
-        FolderError: the folder holds something else, or another run is at work in it.
-        ValueError: a model or device that a stage names is of no use; nothing has been read then.
-        OSError: a file could not be written; the same call goes on where it stopped.
-        WorkerDied: a worker was killed; likewise.
-        Unfinished: this is the merge of an array job, and shares are to be given.
+        The errors listed in `Result`.
     """
     check_order(pipeline)
     check_pipeline(pipeline)
-    documents = corpus.documents.slice(0, how.limit)
-    if how.share and not how.share.merges:
-        return take_share(corpus, documents, out, pipeline, how)
+    documents = corpus.documents.slice(0, options.limit)
+    if options.shard and not options.shard.merges:
+        return run_array_task(corpus, documents, out, pipeline, options)
     documents = with_contents(documents)
-    crew = how.crew(pipeline)
-    with output_folder(out, corpus.command, crew.leads, how.force, how.share is not None) as folder, crew:
+    engine = options.start_engine(device_of(pipeline))
+    with output_folder(out, corpus.command, engine.is_main, options.force, options.shard is not None) as folder, engine:
         made_of = corpus.made_of(pipeline, documents)
         made_of.check(folder)
-        run = Run(folder.run / corpus.part, crew, how.keep_rejects, how.progress)
+        run = Run(folder.run / corpus.part, engine, options.keep_rejects, options.progress)
         job = record_of(folder.run, corpus.part)
-        with merging(how.share and job, out):
+        with merging(options.shard and job, out):
             outputs = run.execute(corpus.parts(documents), pipeline)
-        if not crew.leads:
+        if not engine.is_main:
             return None
-        manifest, holds = publish(Carried(folder, documents, outputs, run))
+        manifest, holds = publish(FinishedRun(folder, documents, outputs, run))
         made_of.write(folder, holds)
         folder.commit()
         job.unlink(missing_ok=True)
         return manifest
 
 
-def take_share(corpus: Corpus, documents: pa.Table, out: Path, pipeline: Pipeline, how: Carrying) -> dict[str, Any]:
-    """Make a share of an array job's shards, as far as that goes without the others.
+def run_array_task(
+    corpus: Corpus, documents: pa.Table, out: Path, pipeline: Steps, options: RunOptions
+) -> dict[str, Any]:
+    """Make the shards of one task of an array job, as far as this is possible without the other tasks.
 
-    The first of its processes to come lists the input, in which it looks at every file, for all of them; after that
-    the folder is nobody's, so plain runs and the merge are not to be given beside the job.
+    The task that starts first lists the input for all of them, which reads every file. After that the folder is not
+    locked, so no ordinary run and no merge may run at the same time as the job.
 
     Returns:
-        `share`; `made` and `reused`: its shards; `missing`: how many shards others have not made of the phase `phase`;
-        `undecided`: the corpus step that the merge is to let decide. These are null where nothing stands in the way.
-
-    Raises:
-        As `run_corpus`.
+        `share`: the task, "I/N"; `made` and `reused`: the numbers of its shards that were made now and earlier;
+        `missing`: the number of shards of the phase `phase` that other tasks have yet to make; `undecided`: the corpus
+        step that the merge has to decide. The last three are null if nothing blocks the task.
     """
-    assert how.share is not None
-    with how.crew(pipeline) as crew:
-        with output_folder(out, corpus.command, force=how.force, others=True) as folder:
-            run = Run(folder.run / corpus.part, crew, how.keep_rejects, how.progress)
+    assert options.shard is not None
+    with options.start_engine(device_of(pipeline)) as engine:
+        with output_folder(out, corpus.command, force=options.force, others=True) as folder:
+            run = Run(folder.run / corpus.part, engine, options.keep_rejects, options.progress)
             key = hash_json([fingerprint_of(pipeline), corpus.shard, table_digest(documents)])
             record = record_of(folder.run, corpus.part)
             before = ArrayJob.read(record)
@@ -177,24 +145,59 @@ def take_share(corpus: Corpus, documents: pa.Table, out: Path, pipeline: Pipelin
                 documents = with_contents(documents)
                 corpus.made_of(pipeline, documents).check(folder)
                 run.write_inputs(corpus.parts(documents))
-            job = ArrayJob(list(how.arguments), os.getcwd(), how.share.total, key, digest(run.index))
+            job = ArrayJob(list(options.arguments), os.getcwd(), options.shard.total, key, digest(run.index))
             job.write(record)
-        left: dict[str, Any] = {"phase": None, "missing": None, "undecided": None}
+        blocked: dict[str, Any] = {"phase": None, "missing": None, "undecided": None}
         try:
             run.execute(None, pipeline)
         except MissingShards as missing:
-            left |= {"phase": missing.phase, "missing": len(missing.places)}
+            blocked |= {"phase": missing.phase, "missing": len(missing.places)}
         except Undecided as undecided:
-            left["undecided"] = str(undecided)
-    return {"share": str(how.share), "made": run.made, "reused": run.reused, **left}
+            blocked["undecided"] = str(undecided)
+    return {"share": str(options.shard), "made": run.made, "reused": run.reused, **blocked}
 
 
-def fingerprint_of(pipeline: Pipeline) -> str:
-    """Return the hash of all that decides the rows of a pipeline, but the input."""
+def fingerprint_of(pipeline: Steps) -> str:
+    """Return the hash of everything that determines the rows of a pipeline except its input."""
     return hash_json([item.fingerprint() for item in pipeline if not isinstance(item, Output)])
 
 
-def device_of(pipeline: Pipeline) -> str:
-    """Return the torch device that a pipeline uses: that of the first stage that uses another one than the CPU."""
-    devices = [getattr(item, "device", "cpu") for item in pipeline]
-    return next((device for device in devices if device != "cpu"), "cpu")
+def run_result(verb: str, out: Path, manifest: dict[str, Any] | None) -> Result:
+    """Return the result of a run, given its manifest or the result of an array task; None gives an empty result."""
+    if manifest is None:
+        return Result(verb, {})
+    if "share" in manifest:
+        summary = {name: value for name, value in manifest.items() if value is not None}
+        return Result(f"{verb}, array task", manifest, summary=summary, then=f"edos merge {out}")
+    units = {unit: manifest["input"][unit] for unit in ("films", "books") if unit in manifest["input"]}
+    rows = {f"{config} dialogues": row["dialogues"] for config, row in manifest["configs"].items()}
+    bad = {"unreadable files": len(manifest["quarantined"])} if manifest["quarantined"] else {}
+    return Result(verb, manifest, out, units | rows | bad, ".load() for a DatasetDict")
+
+
+def language_remarks(pipeline: Steps, language: str) -> list[str]:
+    """Return a sentence for each kind of stage whose model does not support a language.
+
+    Args:
+        pipeline: stages, corpus steps and outputs.
+        language: language code of the documents.
+    """
+    remarks = [
+        f"turns are found by the rules: the scorer {stage.scorer!r} does not know {name_of_language(language)}"
+        for stage in pipeline
+        if isinstance(stage, SegmentTurns) and not _knows(load_scorer(stage.scorer).languages, language)
+    ]
+    models = [
+        stage.model for stage in pipeline if isinstance(stage, LabelTurns) and not _knows(languages_of(stage), language)
+    ]
+    if models:
+        named = " and ".join(map(repr, dict.fromkeys(models)))
+        remarks.append(
+            f"the labels are unreliable: {named} {'knows' if len(set(models)) == 1 else 'know'} no "
+            f"{name_of_language(language)}; use models that do (--weak-model, --model), or --no-labels"
+        )
+    return remarks
+
+
+def _knows(languages: Sequence[str] | None, language: str) -> bool:
+    return languages is None or any(same_language(known, language) for known in languages)

@@ -1,69 +1,71 @@
-"""A pipeline over a `datasets.Dataset` in memory or on disk, and a `DatasetDict` out of it, ready for `push_to_hub`."""
+"""Running a pipeline over a `datasets.Dataset`; the result is a `DatasetDict`, ready for `push_to_hub`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from edos_dataset.arrays import empty_lists, nest, unnest
-from edos_dataset.commands.corpus_runs import device_of, fingerprint_of
+from edos_dataset.commands.corpus_runs import fingerprint_of
+from edos_dataset.commands.options import device_of
 from edos_dataset.labeling.stages import LabelTurns
-from edos_dataset.publishing.layout import split_of, write_config
-from edos_dataset.runs.cutting import numbered
-from edos_dataset.runs.engines.by_name import engine_of
+from edos_dataset.publishing.layout import write_config
+from edos_dataset.publishing.splits import split_of
+from edos_dataset.runs.engines import engine_of
 from edos_dataset.runs.engines.datasets import quiet
 from edos_dataset.runs.fingerprints import hash_json
-from edos_dataset.runs.folder import OutputFolder
-from edos_dataset.runs.pipeline import Output, Pipeline, check_pipeline
+from edos_dataset.runs.folder import OutputFolder, config_files
+from edos_dataset.runs.pipeline import Output, Steps, check_pipeline
 from edos_dataset.runs.recipes import Item
 from edos_dataset.runs.run import Progress, Run
+from edos_dataset.runs.shards import numbered
 from edos_dataset.schema import DIALOGUES, LABELLED_TURN, SPLITS, TURN
 
 if TYPE_CHECKING:
     from datasets import Dataset, DatasetDict
 
 SHARD_DIALOGUES = 2_000
-"""Dialogues a shard: the unit of work, of resuming and of memory."""
+"""Dialogues per shard, the unit of work, resuming and memory."""
 
 
 def map_pipeline(
     dataset: "Dataset | DatasetDict",
-    pipeline: Pipeline,
+    pipeline: Steps,
     num_proc: int = 1,
     *,
     engine: str = "datasets",
     cache_dir: str | Path | None = None,
     progress: Progress = lambda *_: None,
 ) -> "DatasetDict":
-    """Run a pipeline over dialogues that are a data set already.
+    """Run a pipeline over the dialogues of a dataset.
 
         labelled = map_pipeline(load_dataset("daily", split="train"), [LabelTurns("fast"), AnnotateDialogues("fast")])
         labelled.push_to_hub("me/daily-edos")
 
-    What is made is kept below `cache_dir`, by the content of the data set and of the pipeline: the same call, also
-    after a kill, makes only what is not there.
+    Results are cached below `cache_dir` by the fingerprints of the dataset and of the pipeline, so the same call makes
+    only the missing shards, also after it was killed.
 
     Args:
-        dataset: a row a dialogue: `turns`, texts or structs with `text` (and `start`, `end`, `sentence_ids`), and of
-            the columns of schema.DIALOGUES those that there are. Without `dialogue_id` dialogues are numbered. In a
-            dictionary of data sets each keeps its split; a single data set is parted by a hash of the film, or of the
-            document or the dialogue where that is not known.
-        pipeline: stages and corpus steps that take dialogues, such as the ones behind "dialogues" in
-            `subtitles_to_edos`; with outputs, the last one counts.
-        num_proc: processes.
-        engine: where they run (`runs.engines.base`).
-        cache_dir: a folder; by default that of `datasets`.
+        dataset: dialogues, one per row: `turns`, either texts or structs with `text` (and `start`, `end`,
+            `sentence_ids`), and any of the columns of schema.DIALOGUES. Without `dialogue_id` dialogues are numbered.
+            The datasets of a `DatasetDict` keep their splits; a single dataset is split by a hash of the film, or if
+            that is unknown of the document or the dialogue.
+        pipeline: stages and corpus steps that take dialogues, such as those of `recipe()` after "dialogues"; only the
+            last of its outputs is used.
+        num_proc: number of processes.
+        engine: engine of the processes (`runs.engines`).
+        cache_dir: cache folder; by default that of `datasets`.
         progress: called after each shard.
 
     Returns:
-        The splits that have rows, with the features of the config that the pipeline ends in: "edos" where it labels,
-        "os" elsewhere.
+        The splits that have rows, with the features of the config of the last output; without outputs "edos" if the
+        pipeline labels turns, else "os".
 
     Raises:
-        ValueError: the data set has no column `turns`, or a turn no text; or no dialogue comes out.
-        OSError: a file could not be written; the same call goes on where it stopped.
-        WorkerDied: a worker was killed; likewise.
+        ValueError: the dataset has no column `turns`, a turn has no text, or no dialogue is left.
+        OSError: a file could not be written; the same call resumes.
+        WorkerDied: a worker was killed; the same call resumes.
     """
     import datasets
 
@@ -72,33 +74,42 @@ def map_pipeline(
     key = hash_json([[str(name), part._fingerprint] for name, part in parts.items()] + [fingerprint_of(pipeline)])
     place = Path(cache_dir or datasets.config.HF_DATASETS_CACHE) / "edos_runs" / key[:16]
     stages: list[Item] = [item for item in pipeline if not isinstance(item, Output)]
-    outputs = [item.config for item in pipeline if isinstance(item, Output)]
-    config = outputs[-1] if outputs else "edos" if any(isinstance(stage, LabelTurns) for stage in stages) else "os"
-    crew = engine_of(engine, num_proc, device_of(stages))
-    with OutputFolder(place, "map_pipeline", crew.leads) as out, crew:
-        run = Run(out.run, crew, progress=progress)
+    config = _config_of(pipeline)
+    where = engine_of(engine, num_proc, device_of(stages))
+    with OutputFolder(place, "map_pipeline", where.is_main) as out, where:
+        run = Run(out.run, where, progress=progress)
         shards = run.execute(numbered(_tables(parts)), [*stages, Output(config)])[config]
-        if crew.leads:
-            written = write_config(config, shards, out.prepare(), engine=crew.corpus)
+        if where.is_main:
+            written = write_config(config, shards, out.prepare(), engine=where.corpus)
             out.commit()
             if not written.total_rows:
-                raise ValueError(f"no dialogue came out; of each stage was kept: {[vars(each) for each in run.counts]}")
-        crew.wait()
-        files = {split: sorted((place / config).glob(f"{split}-*.parquet")) for split in SPLITS}
-        with quiet():
-            return datasets.DatasetDict(
-                {
-                    split: datasets.Dataset.from_parquet(
-                        list(map(str, paths)), split=split, cache_dir=str(place / "arrow")
-                    )
-                    for split, paths in files.items()
-                    if paths
-                }
-            )
+                raise ValueError(f"no dialogue is left; of each stage was kept: {[vars(each) for each in run.counts]}")
+        where.wait()
+        return _load(place, config)
+
+
+def _config_of(pipeline: Steps) -> str:
+    """Return the config of a pipeline's result."""
+    outputs = [item.config for item in pipeline if isinstance(item, Output)]
+    if outputs:
+        return outputs[-1]
+    return "edos" if any(isinstance(item, LabelTurns) for item in pipeline) else "os"
+
+
+def _load(folder: Path, config: str) -> "DatasetDict":
+    import datasets
+
+    def load(split: str, paths: Sequence[Path]) -> "Dataset":
+        return datasets.Dataset.from_parquet(list(map(str, paths)), split=split, cache_dir=str(folder / "arrow"))
+
+    with quiet():
+        return datasets.DatasetDict(
+            {split: load(split, paths) for split, paths in config_files(folder, config).items()}
+        )
 
 
 def _tables(parts: "dict[str | None, Dataset]") -> Iterator[pa.Table]:
-    """Yield the rows of data sets as DIALOGUES with `split`."""
+    """Yield the rows of datasets as DIALOGUES with `split`."""
     before = 0
     for split, part in parts.items():
         if "turns" not in part.column_names:
@@ -109,7 +120,7 @@ def _tables(parts: "dict[str | None, Dataset]") -> Iterator[pa.Table]:
 
 
 def _dialogues(table: pa.Table, split: str | None, before: int) -> pa.Table:
-    """Return rows as DIALOGUES with `split`; what is not known is null."""
+    """Return rows as DIALOGUES with `split`; unknown values are null."""
     size = table.num_rows
     columns: dict[str, Any] = {
         field.name: table[field.name].cast(field.type)

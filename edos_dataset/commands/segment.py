@@ -1,4 +1,4 @@
-"""Subtitles to turns without the rest of the pipeline: one line of JSON a sentence, as `edos segment` writes it."""
+"""The verb `segment`: from subtitles to turns, as one JSON line per sentence."""
 
 import json
 import os
@@ -7,104 +7,130 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import unnest
 from edos_dataset.cleaning.lines import CleanLines
-from edos_dataset.commands.curate import SHARD_SENTENCES
-from edos_dataset.runs.cutting import cut_in_order
-from edos_dataset.runs.engines.by_name import check_printing, engine_of
-from edos_dataset.runs.folder import FolderError
-from edos_dataset.runs.out_file import check_out_file
+from edos_dataset.cleaning.pseudonyms import PseudonymizeSpeakers
+from edos_dataset.commands.curate import SHARD_SENTENCES, paths, places
+from edos_dataset.commands.options import Result, RunOptions, run_options, verb
+from edos_dataset.runs.arguments import check_apart
+from edos_dataset.runs.engines import check_printing
+from edos_dataset.runs.folder import FolderError, check_out_file
+from edos_dataset.runs.manifest import stage_entry
 from edos_dataset.runs.pipeline import Output, check_pipeline
 from edos_dataset.runs.recipes import Item
 from edos_dataset.runs.remote_folder import output_folder
-from edos_dataset.runs.run import Progress, Run
-from edos_dataset.runs.shards import read_shard, replacing
+from edos_dataset.runs.run import Run
+from edos_dataset.runs.shards import cut_in_order, read_shard, replacing
 from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.segmentation.sentences import SplitSentences
-from edos_dataset.segmentation.turns.marks import MarkTurns
-from edos_dataset.sources.contents import with_contents
-from edos_dataset.sources.inventory import Inventory, estimate_sentences
+from edos_dataset.segmentation.turns.stage import MarkTurns
+from edos_dataset.sources.inventory import Inventory, estimate_sentences, find_films, with_contents
 from edos_dataset.sources.read import ReadFilms
+
+if TYPE_CHECKING:
+    from edos_dataset.runs.run import Progress
 
 _MARKED = "marked"
 
 
+@verb
 def segment(
-    inventory: Inventory,
-    out: Path | None,
-    turns: MarkTurns,
+    sources: str | Path | Sequence[str | Path] | Inventory,
+    out: str | Path,
     *,
-    language: str = ReadFilms.language,
+    scorer: str | None = None,
+    threshold: float | None = None,
+    language: str | None = None,
+    pseudonymize: bool = False,
+    workers: int | None = 1,
+    engine: str | None = None,
+    address: str | None = None,
     force: bool = False,
-    workers: int = 1,
-    engine: str = "local",
+    progress: "bool | Progress | None" = None,
     shard_sentences: int = SHARD_SENTENCES,
-    progress: Progress = lambda *_: None,
-) -> dict[str, Any] | None:
-    """Read subtitles as `curate` does and write each sentence with its turn, film after film.
+    files_from: str | Path | None = None,
+) -> Result:
+    """Split subtitles into turns as `curate` does, and write every sentence with its turn.
 
-    Each line is an object with `document_id, sentence_id, start, end, text, turn_id, same_turn_score`, times in seconds
-    or null. `turn_id` numbers the turns of a document from 0; `same_turn_score`, 0 to 1, says how surely the speaker of
-    the sentence before goes on, and is null for the first sentence. The turns are those of the stage "turns", which
-    heeds dashes, names and long pauses beside the score, and of which cleaning may drop some later.
+    Each line is an object with `document_id, sentence_id, start, end, text, turn_id, same_turn_score`, and `speaker` if
+    the file names one. Times are in seconds, or null. `turn_id` counts from 0 in each document; `same_turn_score`, 0 to
+    1, is the probability that the previous speaker continues, null for the first sentence. The turns are those of the
+    stage "turns", which considers dashes, names and long pauses besides the score; the cleaning stages of `curate`,
+    which may drop turns, are not run.
 
     Args:
-        inventory: what `sources.inventory.find_films` found.
-        out: the file, which appears only when it is whole; until then finished shards lie in `OUT.parts`. None is
-            standard output; what was killed then begins anew.
-        turns: the stage that scores and decides.
-        language: code of the language wanted.
-        force: replace the file `out` where there is one.
-        workers: processes; neither their number, the engine, nor `shard_sentences` changes a byte.
-        engine: where they run (`runs.engines.base`).
-        shard_sentences: sentences that a worker reads at once.
-        progress: called after each shard.
+        sources: files, folders and zip archives of subtitles, and patterns; or the result of `find_films`.
+        out: output file, which appears only when complete; until then finished shards are kept in `OUT.parts`. "-" is
+            standard output; an interrupted run then starts over.
+        scorer: scorer of turn boundaries; rules are used for languages it does not know.
+        threshold: minimum score at which a turn continues, 0 to 1.
+        language: language code ("en", "pt_br"), by default English; other files are skipped.
+        pseudonymize: replace the names of speakers by "speaker 1", "speaker 2", ..., also in texts that mention them.
+        workers: number of processes; None means one per core.
+        engine: "local", "accelerate", "datasets" or "ray", as in `RunOptions`.
+        address: address of the Ray cluster, for the engine "ray".
+        force: replace the file `out`.
+        progress: whether to show progress, by default in terminals and notebooks; or a callback.
+        shard_sentences: sentences per shard.
+        files_from: a file with the path of a file to read on each line, or with NUL between them; "-" is standard
+            input.
 
     Returns:
-        `input`, as in a manifest; `documents`, `sentences` and `turns`: how many
-        were written; `quarantined`: path, reason and message of each file that could not be read. None in the processes
-        of a launcher but the first.
+        `input`, as in a manifest; the numbers of `documents`, `sentences` and `turns` written; `quarantined`, path,
+        reason and message of each unreadable file; `stages`, as in a manifest.
 
     Raises:
-        FolderError: there is no such folder, or `out` is there already, no plain file or one of the sources.
-        OSError: the file could not be written; the same call goes on where it stopped.
-        WorkerDied: a worker was killed; likewise.
+        FolderError: `out` exists, is not a regular file, or is one of the sources.
     """
-    check_pipeline([turns])
-    out = out and place_of(out)
-    if out is not None:
-        _check_out(out, inventory, force)
+    chosen: dict[str, Any] = {"scorer": scorer, "threshold": threshold}
+    marks = MarkTurns(**{name: value for name, value in chosen.items() if value is not None})
+    check_pipeline([marks])  # before the files are listed, which can take long
+    check_apart(out, paths(sources))
+    language = language or ReadFilms.language
+    inventory = sources if isinstance(sources, Inventory) else find_films(places(sources, files_from), language)
+    target = None if str(out) == "-" else place_of(out)
+    with run_options(workers, engine, address=address, progress=progress, force=force) as options:
+        stages: list[Item] = [ReadFilms(language=language), CleanLines(), SplitSentences(), marks, Output(_MARKED)]
+        if pseudonymize:
+            stages.insert(2, PseudonymizeSpeakers())
+        return _segment(inventory, target, stages, options, shard_sentences)
+
+
+def _segment(
+    inventory: Inventory,
+    target: Path | None,
+    stages: list[Item],
+    options: RunOptions,
+    shard_sentences: int,
+) -> Result:
+    if target is not None:
+        _check_out(target, inventory, options.force)
     else:
-        check_printing(engine)
+        check_printing(options.engine)
     films = with_contents(inventory.films)
     parts = cut_in_order(films, estimate_sentences(films), shard_sentences)
-    stages: list[Item] = [
-        ReadFilms(language=language),
-        CleanLines(),
-        SplitSentences(),
-        turns,
-        Output(_MARKED),
-    ]
-    crew = engine_of(engine, workers)
-    with _parts_folder(out) as place:
-        with output_folder(place, "segment", crew.leads) as folder, crew:
-            run = Run(folder.run, crew, progress=progress)
+    engine = options.start_engine()
+    with _parts_folder(target) as place:
+        with output_folder(place, "segment", engine.is_main) as folder, engine:
+            run = Run(folder.run, engine, progress=options.progress)
             shards = run.execute(parts, stages)[_MARKED]
-            if not crew.leads:
-                return None
-            written = _write_lines(out, shards)
-        if out is not None:
+            if not engine.is_main:
+                return Result("segment", {})
+            written = _write_lines(target, shards)
+        if target is not None:
             folder.discard()
-    return {"input": inventory.facts(), **written, "quarantined": [*inventory.quarantined, *run.notes]}
+    quarantined = [*inventory.quarantined, *run.notes]
+    stages_done = [stage_entry(count) for count in run.counts]
+    done = {"input": inventory.facts(), **written, "quarantined": quarantined, "stages": stages_done}
+    return Result("segment", done, target, written)
 
 
 def _check_out(out: Path, inventory: Inventory, force: bool) -> None:
-    """Refuse a file that cannot be written, or that would be lost."""
     target = out.resolve()
     files, _ = unnest(inventory.films, "files")
     locations = (place_of(os.fsdecode(location)) for location in files.field("location").to_pylist())
@@ -115,7 +141,6 @@ def _check_out(out: Path, inventory: Inventory, force: bool) -> None:
 
 @contextmanager
 def _parts_folder(out: Path | None) -> Iterator[Path]:
-    """Give the folder for the shards."""
     if out is not None:
         yield out.with_name(f"{out.name}.parts")
         return
@@ -125,7 +150,6 @@ def _parts_folder(out: Path | None) -> Iterator[Path]:
 
 @contextmanager
 def _opened(out: Path | None) -> Iterator[IO[bytes]]:
-    """Give what to write to; a file is put in place at the end."""
     if out is None:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
@@ -135,31 +159,35 @@ def _opened(out: Path | None) -> Iterator[IO[bytes]]:
 
 
 def _write_lines(out: Path | None, shards: Sequence[Path]) -> dict[str, int]:
-    """Write the sentences of the shards; return how many `documents`, `sentences` and `turns` they have."""
+    """Write the sentences of the shards, and return the numbers of `documents`, `sentences` and `turns`."""
     written = {"documents": 0, "sentences": 0, "turns": 0}
     with _opened(out) as file:
         for shard in shards:
             table = read_shard(shard)
             rows = _rows(table)
-            file.writelines(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows.to_pylist())
+            file.writelines(json.dumps(_line(row), ensure_ascii=False).encode() + b"\n" for row in rows.to_pylist())
             counts = (len(table), len(rows), sum(_turns(table)))
             written = {name: total + count for (name, total), count in zip(written.items(), counts, strict=True)}
     return written
 
 
+def _line(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row with `speaker` moved to the end, or removed if it is null."""
+    speaker = row.pop("speaker")
+    return row if speaker is None else row | {"speaker": speaker}
+
+
 def _rows(table: pa.Table) -> pa.Table:
-    """Return MARKED as a row for each sentence."""
     sentences, offsets = unnest(table, "sentences")
     owners = np.repeat(np.arange(table.num_rows), np.diff(offsets))
     columns = {field.name: sentences.field(field.name) for field in sentences.type}
     scores = columns["same_turn_score"].to_numpy(zero_copy_only=False)
-    # By way of text: 0.3, not 0.30000001192092896.
+    # Converted through text: 0.3, not 0.30000001192092896.
     columns["same_turn_score"] = pa.array(scores.astype(str).astype(float), from_pandas=True)
     return pa.table({"document_id": table["document_id"].take(pa.array(owners)), **columns})
 
 
 def _turns(table: pa.Table) -> Iterator[int]:
-    """Yield the number of turns of each document."""
     sentences, offsets = unnest(table, "sentences")
     turns = sentences.field("turn_id").to_numpy()
     return (int(turns[stop - 1]) + 1 for start, stop in zip(offsets[:-1], offsets[1:], strict=True) if stop > start)

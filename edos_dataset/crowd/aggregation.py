@@ -1,4 +1,4 @@
-"""One label out of many answers: majority with a tie policy, Dawid–Skene, MACE, and soft labels."""
+"""One label from many answers: majority with a tie policy, Dawid–Skene, MACE, and soft labels."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,9 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from edos_dataset.arrays import Floats, Ints
-from edos_dataset.crowd.answer_table import Answers
-from edos_dataset.crowd.names import MISSING, read_answer
-from edos_dataset.labels import LABELS
+from edos_dataset.crowd.answers import Answers
+from edos_dataset.crowd.names import MISSING
 
 Method = Literal["majority", "dawid-skene", "mace"]
 Ties = Literal["abstain", "first", "random", "soft"]
@@ -27,11 +26,11 @@ _ALMOST = 1e-9  # probabilities that differ by less are equal
 
 @dataclass(frozen=True)
 class Labels:
-    """What aggregation found.
+    """Aggregated labels.
 
     Attributes:
         labels: [tasks] label ids, MISSING where there is none.
-        soft: float32 [tasks, 41], probabilities of the labels; a row of zeros where no answer is one of the 41.
+        soft: float32 [tasks, labels], probabilities of the labels; a row of zeros where no answer is in the label set.
     """
 
     labels: Ints
@@ -39,25 +38,24 @@ class Labels:
 
 
 def check_choice(name: str, value: str, known: tuple[str, ...]) -> None:
-    """Raise a ValueError if an option's value is not one of those known."""
+    """Raise a ValueError if an option's value is unknown."""
     if value not in known:
         raise ValueError(f"{name} is {value!r}: expected one of {', '.join(known)}")
 
 
 def categorise(answers: Answers, outside: Outside = "own") -> tuple[Ints, list[str]]:
-    """Return the category of each answer, [answers], and the categories' names; the first 41 are the labels, in their
-    order.
+    """Return the category of each answer, [answers], and the names of the categories, the labels first and in order.
 
     Args:
         answers: the table.
-        outside: what an answer that is none of the 41 is: "own", a category for each normalised text; "other", one
-            category for all; "missing", no answer, which has the category MISSING.
+        outside: how to treat an answer outside the label set: "own", a category for each normalised text; "other",
+            one category for all; "missing", as no answer (category MISSING).
     """
     check_choice("outside", outside, OUTSIDE)
-    names = {name: label for label, name in enumerate(LABELS)}
+    names = {name: label for label, name in enumerate(answers.label_set.labels)}
     categories = []
     for given in answers.given:
-        read = read_answer(given)
+        read = answers.read(given)
         if read.label == MISSING and outside != "missing":
             categories.append(names.setdefault(f"outside: {read.text if outside == 'own' else 'any'}", len(names)))
         else:
@@ -72,8 +70,9 @@ def count_answers(answers: Answers, outside: Outside = "own") -> Ints:
 
 
 def tally(answers: Answers, categories: Ints, size: int) -> Ints:
-    """Return how many answers each task has in each of `size` categories, [tasks, size]; `categories` [answers] has
-    that of each, or MISSING.
+    """Return how many answers each task has in each of `size` categories, [tasks, size].
+
+    `categories` [answers] holds the category of each answer, or MISSING.
     """
     there = categories != MISSING
     cells = np.array(answers.task, dtype=np.int64)[there] * size + categories[there]
@@ -81,8 +80,8 @@ def tally(answers: Answers, categories: Ints, size: int) -> Ints:
 
 
 def winners(counts: Ints, least_votes: int = 2) -> Ints:
-    """Return the category that has the most answers, alone, and at least `least_votes`, [tasks]; MISSING where none
-    has.
+    """Return the category with strictly the most answers, and at least `least_votes`, [tasks]; MISSING where there is
+    none.
     """
     most = counts.max(axis=1)
     alone = (counts == most[:, None]).sum(axis=1) == 1
@@ -90,10 +89,9 @@ def winners(counts: Ints, least_votes: int = 2) -> Ints:
 
 
 def pool_texts(answers: Answers) -> Answers:
-    """Return the answers with tasks of equal words made one, called after the first: people answered the same question,
-    whoever asked it again.
+    """Return the answers with tasks of equal text merged under the name of the first.
 
-    In a task the same worker may then come more than once. Memory: as the answers.
+    A merged task may hold several answers of the same worker. Memory: as the answers.
     """
     first: dict[str, int] = {}
     row_of = []
@@ -112,26 +110,27 @@ def pool_texts(answers: Answers) -> Answers:
         worker=[answers.worker[place] for place in order],
         given=[answers.given[place] for place in order],
         left_out=dict(answers.left_out),
+        label_set=answers.label_set,
     )
 
 
 def aggregate(
     answers: Answers, method: Method = "majority", ties: Ties = "abstain", least_votes: int = 2, seed: int = 0
 ) -> Labels:
-    """Return one label a task.
+    """Return one label per task.
 
-    An answer that is none of the 41 votes like any other, so that it can win or break a majority; then the task has no
-    label. The models leave it out.
+    In a majority vote, an answer outside the label set counts like any other: it can prevent a majority, or win, and
+    then the task has no label. The models ignore such answers.
 
     Args:
-        answers: the table; `pool_texts` makes equal texts one task.
+        answers: the table; use `pool_texts` to merge tasks of equal text.
         method: "majority"; "dawid-skene" (Dawid & Skene, 1979) or "mace" (Hovy et al., 2013), by crowd-kit, which weigh
-            workers by how they agree.
-        ties: what happens where no category wins, or two labels are equally probable: "abstain", no label; "first", the
-            answer among the best that came first; "random", one of them drawn by `seed`; "soft", no label, but
+            workers by their agreement.
+        ties: what to do if no category wins, or two labels are equally probable: "abstain", no label; "first", the
+            tied label that was answered first; "random", a tied label drawn with `seed`; "soft", no label, but
             `make_seed` keeps the task for its soft label.
-        least_votes: answers that a majority needs.
-        seed: of the drawing, and of MACE's starts.
+        least_votes: the number of answers that a majority needs.
+        seed: for random ties and for MACE's restarts.
 
     Raises:
         ValueError: the method or the policy is unknown.
@@ -139,22 +138,23 @@ def aggregate(
     """
     check_choice("method", method, METHODS)
     check_choice("ties", ties, TIES)
+    size = len(answers.label_set)
     soft = _shares(answers) if method == "majority" else _fitted(answers, method, seed)
     if method == "majority":
         counts = count_answers(answers)
         labels = winners(counts, least_votes)
         best = counts == counts.max(axis=1, keepdims=True)
-        best[:, len(LABELS) :] = False
+        best[:, size:] = False
         open_tasks = np.flatnonzero(labels == MISSING)
-        labels[labels >= len(LABELS)] = MISSING
+        labels[labels >= size] = MISSING
     else:
         best = (soft >= soft.max(axis=1, keepdims=True) - _ALMOST) & (soft > 0)
         labels = np.where(best.sum(axis=1) == 1, best.argmax(axis=1), MISSING)
         open_tasks = np.flatnonzero(labels == MISSING)
     if ties in ("first", "random"):
-        _settle(
+        _break_ties(
             labels,
-            best[:, : len(LABELS)],
+            best[:, :size],
             open_tasks,
             answers,
             np.random.default_rng(seed) if ties == "random" else None,
@@ -162,10 +162,10 @@ def aggregate(
     return Labels(labels, soft)
 
 
-def _settle(
+def _break_ties(
     labels: Ints, best: npt.NDArray[np.bool_], open_tasks: Ints, answers: Answers, generator: np.random.Generator | None
 ) -> None:
-    """Give each of some tasks one of its best labels, drawn by the generator, or the one that was answered first."""
+    """Give each of these tasks one of its best labels: drawn with the generator, or the first one answered."""
     given: dict[int, list[int]] = {}
     for task, label in zip(answers.task, answers.label.tolist(), strict=True):
         given.setdefault(task, []).append(label)
@@ -176,14 +176,14 @@ def _settle(
 
 
 def _shares(answers: Answers) -> Floats:
-    """Return the shares of the 41 labels among each task's answers, [tasks, 41]."""
+    """Return the fraction of each task's answers that each label has, [tasks, labels]."""
     votes = count_answers(answers, "missing").astype(np.float32)
     shares: Floats = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1)
     return shares
 
 
 def _fitted(answers: Answers, method: Method, seed: int) -> Floats:
-    """Return the probabilities that a model of crowd-kit finds, [tasks, 41]."""
+    """Return the label probabilities that a crowd-kit model estimates, [tasks, labels]."""
     try:
         from crowdkit.aggregation import MACE, DawidSkene
     except ModuleNotFoundError as error:
@@ -198,14 +198,14 @@ def _fitted(answers: Answers, method: Method, seed: int) -> Floats:
     model: Any = DawidSkene(n_iter=100) if method == "dawid-skene" else MACE(random_state=seed)
     with _same_generator():
         probabilities = model.fit_predict_proba(table)
-    soft = np.zeros((len(answers.tasks), len(LABELS)), dtype=np.float32)
+    soft = np.zeros((len(answers.tasks), len(answers.label_set)), dtype=np.float32)
     soft[np.ix_(probabilities.index.to_numpy(), probabilities.columns.to_numpy())] = probabilities.to_numpy()
     return soft
 
 
 @contextmanager
 def _same_generator() -> Iterator[None]:
-    """Leave NumPy's global generator as it was: crowd-kit seeds and uses it."""
+    """Restore NumPy's global generator afterwards, since crowd-kit seeds and uses it."""
     state = np.random.get_state()
     try:
         yield

@@ -1,31 +1,35 @@
-"""Who works on which HIT, and what they answer: handed out at one stroke, stored once, gone on with after a break."""
+"""Who works on which HIT, and what they answered: assigned atomically, stored once, resumable."""
 
 import json
 import sqlite3
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from edos_dataset.crowd.answers import Answers
 from edos_dataset.crowd.batches import Batch
-from edos_dataset.crowd.given import Given, check_given, told
+from edos_dataset.crowd.hit_answers import Given, check_given, feedback
 from edos_dataset.crowd.hits import Hit, Item
 from edos_dataset.crowd.store import Store, now
+from edos_dataset.crowd.text_files import csv_text
+from edos_dataset.wording import counted
 
-_GLANCE = 20.0  # seconds within which looking at a page again is not kept: every change waits for the disk
+_GLANCE = 20.0  # seconds between records of activity: every write waits for the disk
 
 
 class NotYoursError(ValueError):
-    """The assignment is not this worker's, or not any more."""
+    """The assignment is not, or no longer, this worker's."""
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """A HIT that a worker has.
+    """A HIT assigned to a worker.
 
     Attributes:
-        id: number.
+        id: its number.
         hit: the HIT.
-        finished: whether all is answered and handed in.
-        platform: of Mechanical Turk, its own id of the assignment.
+        finished: whether it is completely answered and submitted.
+        platform: Mechanical Turk's id of the assignment.
     """
 
     id: int
@@ -35,28 +39,29 @@ class Assignment:
 
 
 class Work:
-    """The HITs of a batch, given to people.
+    """The HITs of a batch, as assigned to workers.
 
     Args:
-        store: of the answers.
-        batch: of the HITs.
-        patience: seconds after which the place of somebody who is gone may be given to another.
-        most_hits: that a worker gets (Xie & Pu, Appendix C).
+        store: database of the answers.
+        batch: the batch.
+        patience: seconds after which an inactive worker's HIT may be given to another.
+        most_hits: maximum number of HITs per worker (Xie & Pu, Appendix C).
     """
 
     def __init__(self, store: Store, batch: Batch, patience: float = 3600.0, most_hits: int = 50) -> None:
-        """Keep the HITs by name."""
+        """Index the HITs by name."""
         self.store, self.batch, self.patience, self.most_hits = store, batch, patience, most_hits
         self.hits = {hit.id: hit for hit in batch.hits}
 
     def hand_out(self, worker: str, hit: str | None = None, platform: str | None = None) -> Assignment | None:
-        """Return what a worker has to do: the HIT that they have begun, else a new one, begun ones first so that they
-        are done early; None where there is nothing more for them.
+        """Return a worker's next assignment, or None if nothing is left for them.
+
+        It is the HIT they have begun, else a new one; HITs that others have begun come first, to complete them early.
 
         Args:
-            worker: the id.
-            hit: where a platform says which; it hands out by itself, so no count is kept here.
-            platform: its id of the assignment.
+            worker: the worker's id.
+            hit: the HIT assigned by a platform, which itself limits the number of workers.
+            platform: the platform's id of the assignment.
 
         Raises:
             NotYoursError: the platform names a HIT of another batch.
@@ -81,7 +86,6 @@ class Work:
         return Assignment(row[0], self.hits[hit], row[1] is not None, row[2])
 
     def _begun(self, connection: sqlite3.Connection, worker: str, moment: float) -> str | None:
-        """Return the HIT that a worker has begun; one that is done by others since then is released."""
         rows = connection.execute(
             "SELECT id, hit, seen FROM assignments WHERE worker = ? AND finished IS NULL AND released IS NULL "
             "AND platform IS NULL",
@@ -94,7 +98,6 @@ class Work:
         return None
 
     def _free(self, connection: sqlite3.Connection, worker: str, moment: float) -> str | None:
-        """Return a HIT that a worker has not had and that lacks people, the one that most have begun."""
         had = {hit for (hit,) in connection.execute("SELECT hit FROM assignments WHERE worker = ?", (worker,))}
         if len(had) >= self.most_hits:
             return None
@@ -103,7 +106,6 @@ class Work:
         return max(free, key=lambda hit: taken.get(hit, 0), default=None)
 
     def _taken(self, connection: sqlite3.Connection, moment: float) -> dict[str, int]:
-        """Return how many people have each HIT: done, or not long away from it."""
         rows = connection.execute(
             "SELECT hit, count(*) FROM assignments WHERE released IS NULL AND (finished IS NOT NULL OR seen >= ?) "
             "GROUP BY hit",
@@ -112,10 +114,10 @@ class Work:
         return dict(rows.fetchall())
 
     def of_worker(self, worker: str, assignment: int) -> Assignment:
-        """Return an assignment of a worker, who is there.
+        """Return a worker's assignment, and record that the worker is active.
 
         Raises:
-            NotYoursError: it is none of theirs.
+            NotYoursError: the worker has no such assignment.
         """
         with self.store.writing() as connection:
             _of_worker(connection, worker, assignment)
@@ -127,7 +129,7 @@ class Work:
         return Assignment(assignment, self.hits[hit], finished is not None, platform)
 
     def answered(self, assignment: int) -> dict[int, dict[str, Any]]:
-        """Return the latest answer to each item of an assignment, by its place: `value`, `typed`, `checked`."""
+        """Return the latest answer to each item of an assignment, by the item's place: `value`, `typed`, `checked`."""
         rows = self.store.read(
             "SELECT place, value, typed, checked FROM answers WHERE assignment = ? ORDER BY number", (assignment,)
         )
@@ -137,21 +139,20 @@ class Work:
         }
 
     def give(self, worker: str, assignment: int, given: Given) -> dict[str, Any]:
-        """Store an answer; at the return it is on the disk. Later ones replace it, but not that of a quiz question, of
-        which the right answer is known by then.
+        """Store an answer, durably. Later answers replace it, except to a quiz question, whose answer has been shown.
 
         Returns:
-            What the worker may know: `right` and `truth`, the label, of a quiz question; `bonus` of a bonus task that
-            was asked to be checked.
+            What the worker may see: `right` and `truth` (the label) of a quiz question; `bonus` of a bonus task whose
+            result the worker requested.
 
         Raises:
             NotYoursError: the worker has no such assignment, or it is finished or given to another.
-            ValueError: the answer is none to this item.
+            ValueError: the answer does not fit this item.
         """
         with self.store.writing() as connection:
             hit, over = _of_worker(connection, worker, assignment)
             item = _item(self.hits[hit], given.place)
-            check_given(given, item)
+            check_given(given, item, self.batch.labels)
             first = connection.execute(
                 "SELECT value FROM answers WHERE assignment = ? AND place = ?", (assignment, given.place)
             ).fetchone()
@@ -171,14 +172,15 @@ class Work:
                     row,
                 )
             connection.execute("UPDATE assignments SET seen = ? WHERE id = ?", (now(), assignment))
-        return told(item, json.loads(value), given.check)
+        return feedback(item, json.loads(value), given.check)
 
     def finish(self, worker: str, assignment: int) -> int | None:
-        """Hand an assignment in; again is no harm. Return the place of the first item without an answer, where there is
-        one: then it is not finished.
+        """Submit an assignment, and return None; resubmitting is harmless.
+
+        If items are unanswered, return the place of the first, without submitting.
 
         Raises:
-            NotYoursError: as of `give`, but for what is finished.
+            NotYoursError: as for `give`, except for finished assignments.
         """
         with self.store.writing() as connection:
             hit, over = _of_worker(connection, worker, assignment)
@@ -196,19 +198,92 @@ class Work:
 
 
 def _of_worker(connection: sqlite3.Connection, worker: str, assignment: int) -> tuple[str, str]:
-    """Return an assignment's HIT, and why it takes no answers any more, "" if it does."""
     row = connection.execute(
         "SELECT hit, finished, released FROM assignments WHERE id = ? AND worker = ?", (assignment, worker)
     ).fetchone()
     if row is None:
         raise NotYoursError("this is not a task of yours: load the page again")
     over = (
-        "this task is handed in" if row[1] else "you were long away, and somebody else has done this" if row[2] else ""
+        "this task has been submitted"
+        if row[1]
+        else "you were long away, and somebody else has done this"
+        if row[2]
+        else ""
     )
     return row[0], over and f"{over}: load the page again"
 
 
 def _item(hit: Hit, place: int) -> Item:
     if not 0 <= place < len(hit.items):
-        raise ValueError(f"place is {place}, and the task has {len(hit.items)} items")
+        raise ValueError(f"place is {place}, and the task has {counted(len(hit.items), 'items')}")
     return hit.items[place]
+
+
+def answer_lines(store: Store, batch: Batch, unfinished: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield the latest answer of each worker to each item, then the assignments submitted, in chronological order.
+
+    Args:
+        store: database of the answers.
+        batch: the batch.
+        unfinished: include answers of unsubmitted assignments.
+
+    Yields:
+        `hit`, `item`, `worker` (an alias), `value`, `typed`, `seconds`, `at` (seconds since 1970), and for bonus tasks
+        `checks`, how often the worker requested the result; for assignments `hit`, `worker`, `finished` (true), `began`
+        and `at`.
+    """
+    items = {hit.id: hit.items for hit in batch.hits}
+    rows = store.read(
+        # with max, SQLite takes the bare columns from the same row
+        "SELECT hit, worker, place, value, typed, at, max(number), sum(checked), sum(seconds) "
+        "FROM answers JOIN assignments ON assignment = assignments.id WHERE finished IS NOT NULL OR ? "
+        "GROUP BY assignment, place ORDER BY max(number)",
+        (int(unfinished),),
+    )
+    for hit, worker, place, value, typed, at, _, checks, seconds in rows:
+        if hit not in items:  # the batch was rewritten after these answers
+            continue
+        item = items[hit][int(place)]
+        line = {"hit": hit, "item": item.id, "worker": store.alias(worker), "value": json.loads(value), "typed": typed}
+        line |= {"seconds": round(float(seconds), 1), "at": at}
+        yield line | ({"checks": int(checks)} if item.kind == "bonus" else {})
+    done = store.read(
+        "SELECT hit, worker, began, finished FROM assignments WHERE finished IS NOT NULL ORDER BY finished"
+    )
+    for hit, worker, began, finished in done:
+        if hit in items:
+            yield {"hit": hit, "worker": store.alias(worker), "finished": True, "began": began, "at": finished}
+
+
+def label_rows(store: Store, batch: Batch, unfinished: bool = False) -> Iterator[dict[str, Any]]:
+    """Yield the answers to dialogues to label as `read_answers` reads them: `task`, `worker`, `label` (of the 41, or
+    what was typed), `turns`, `dialogue_id`; quiz questions are left out.
+    """
+    items = {(hit.id, item.id): item for hit in batch.hits for item in hit.items if item.kind == "label"}
+    for line in answer_lines(store, batch, unfinished):
+        if item := items.get((line["hit"], line.get("item", ""))):
+            yield {
+                "task": item.id,
+                "worker": line["worker"],
+                "label": line["value"] or line["typed"],
+                "turns": list(item.turns),
+                "dialogue_id": str(item.facts.get("dialogue_id", item.id)),
+            }
+
+
+def stored_label_table(store: Store, batch: Batch) -> Answers:
+    """Return the answers to dialogues to label as a table, including those of unfinished assignments."""
+    answers = Answers(label_set=batch.labels)
+    for row in label_rows(store, batch, unfinished=True):
+        answers.add(answers.add_task(row["task"], row["turns"], row["dialogue_id"]), row["worker"], row["label"])
+    return answers
+
+
+def as_csv(rows: Iterable[dict[str, Any]]) -> str:
+    """Return rows of answers as CSV with a header, one turn per line; an apostrophe precedes cells that a spreadsheet
+    would take for a formula.
+    """
+    header = ("task", "worker", "label", "turns", "dialogue_id")
+    return csv_text(
+        header, ([*map(str, map(row.get, header[:3])), "\n".join(row["turns"]), row["dialogue_id"]] for row in rows)
+    )

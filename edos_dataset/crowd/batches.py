@@ -1,15 +1,17 @@
-"""A batch: a folder of HITs that people are asked together, with what it was made of, and what is paid for it.
+"""A batch: a folder of HITs that are published together, with their source, pay and cost.
 
-The folder holds `hits.jsonl` and `batch.json`; `edos crowd serve` keeps the answers beside them, in `answers.sqlite`.
+The folder holds `hits.jsonl` and `batch.json`; `edos crowd serve` keeps the answers next to them, in `answers.sqlite`.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from typing import Any, Literal
 
 from edos_dataset.crowd.hits import Hit, read_hits, write_hits
+from edos_dataset.label_sets import DEFAULT, LabelSet, load_label_set
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.shards import write_text
 
@@ -17,24 +19,25 @@ Task = Literal["labelling", "judging"]
 
 HITS, RECORD, ANSWERS = "hits.jsonl", "batch.json", "answers.sqlite"
 REWARD, BONUS = 0.4, 0.1
-"""US dollars a HIT, and for good work on one: EDOS, ethical considerations."""
+"""Reward per HIT and bonus for good work, in US dollars (EDOS, ethical considerations)."""
 WORKERS: Mapping[Task, int] = {"labelling": 3, "judging": 4}
-"""Different workers that a HIT is given to: EDOS, Section 3.2; Xie & Pu, Appendix C."""
+"""Number of different workers per HIT (EDOS, Section 3.2; Xie & Pu, Appendix C)."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """HITs, and what goes for all of them.
+    """HITs and their common settings.
 
     Attributes:
         kind: the task.
-        hits: all different.
-        workers: that each HIT is given to.
-        reward: US dollars a HIT.
-        bonus: US dollars for a HIT well done.
-        seed: by which the HITs were drawn.
-        input: digest of what they were drawn from.
-        rules: changes to the rules of quality, as of a recipe; none by default.
+        hits: the HITs, all different.
+        workers: number of different workers per HIT.
+        reward: US dollars per HIT.
+        bonus: bonus in US dollars for a HIT done well.
+        seed: random seed of the HITs.
+        input: digest of the input of the HITs.
+        rules: overrides of the quality rules.
+        label_set: the labels to choose from as plain data; None for those of EDOS.
     """
 
     kind: Task
@@ -45,34 +48,38 @@ class Batch:
     seed: int = 0
     input: str = ""
     rules: Mapping[str, Any] = field(default_factory=dict)
+    label_set: Mapping[str, Any] | None = None
+
+    @property
+    def labels(self) -> LabelSet:
+        """The labels to choose from."""
+        return load_label_set(self.label_set or DEFAULT)
 
     @property
     def cost(self) -> tuple[float, float]:
-        """US dollars that the batch costs without any bonus and with all of them, a platform's fee not counted."""
+        """Cost in US dollars without and with all bonuses, excluding platform fees."""
         assignments = len(self.hits) * self.workers
         return round(assignments * self.reward, 2), round(assignments * (self.reward + self.bonus), 2)
 
 
 def write_batch(folder: Path, batch: Batch, force: bool = False) -> None:
-    """Write a batch into a folder, which is made; without its record, which comes last, there is no batch.
+    """Write a batch into a new folder; `batch.json` is written last, to mark it complete.
 
     Raises:
-        ValueError: there is something in the folder that is not replaced: anything without `force`, answers always.
+        ValueError: the folder holds answers, which are never replaced, or, without `force`, anything else.
     """
     if (folder / ANSWERS).exists():
-        raise ValueError(
-            f"{folder} holds answers of people, which a new batch would make worthless: give another --out"
-        )
+        raise ValueError(f"{folder} holds answers, which a new batch would make worthless: give another --out")
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         ours = folder.is_dir() and {path.name for path in folder.iterdir()} <= {HITS, RECORD}
         if not (force and ours):
             raise ValueError(
-                f"{folder} is there already and not empty: give another --out"
+                f"{folder} already exists and is not empty: give another --out"
                 + (", or --force to replace the batch" if ours else "")
             )
     (folder / RECORD).unlink(missing_ok=True)
     write_hits(folder / HITS, batch.hits)
-    record = {key: value for key, value in vars(batch).items() if key != "hits"}
+    record = {key: value for key, value in vars(batch).items() if key != "hits" and value is not None}
     write_text(folder / RECORD, json.dumps({**record, "hits": hash_json([hit.id for hit in batch.hits])}, indent=1))
 
 
@@ -84,12 +91,36 @@ def read_batch(folder: Path) -> Batch:
     """
     path = folder / RECORD
     if not path.is_file():
-        raise ValueError(f"{folder} holds no batch: give a folder that `edos crowd hits` wrote")
+        raise ValueError(f"{folder} holds no batch: give a folder written by `edos crowd hits`")
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         digest, hits = record.pop("hits"), read_hits(folder / HITS)
         if record["kind"] not in WORKERS or digest != hash_json([hit.id for hit in hits]):
-            raise ValueError(f"{HITS} is not what it was written with")
+            raise ValueError(f"{HITS} has changed since it was written")
         return Batch(hits=hits, **record)
     except (OSError, TypeError, KeyError, AttributeError, ValueError) as error:
-        raise ValueError(f"{folder} is a damaged batch ({error}): write it anew by `edos crowd hits`") from error
+        raise ValueError(f"{folder} is a damaged batch ({error}): write it again with `edos crowd hits`") from error
+
+
+_CENT = Decimal("0.01")
+_FEE, _MORE_FEE, _MANY = Decimal("0.2"), Decimal("0.2"), 10
+
+
+def dollars(amount: float | Decimal) -> Decimal:
+    """Return an amount in US dollars, to the cent."""
+    return Decimal(str(amount)).quantize(_CENT, ROUND_HALF_UP)
+
+
+def with_fee(amount: float | Decimal, workers: int) -> Decimal:
+    """Return rewards with the fee of Mechanical Turk: 20 %, or 40 % for ten or more workers per HIT. Pass 1 worker for
+    bonuses, whose fee is always 20 %.
+    """
+    fee = _FEE + (_MORE_FEE if workers >= _MANY else 0)
+    return dollars(Decimal(str(amount)) * (1 + fee))
+
+
+def cost_range(hits: int, workers: int, reward: float, bonus: float) -> tuple[Decimal, Decimal]:
+    """Return the cost of HITs on Mechanical Turk in US dollars, without and with all bonuses."""
+    assignments = Decimal(hits * workers)
+    least = with_fee(assignments * dollars(reward), workers)
+    return least, least + with_fee(assignments * dollars(bonus), 1)

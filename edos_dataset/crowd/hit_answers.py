@@ -1,23 +1,26 @@
-"""Answers of people to the items of HITs: as lines of JSON, and as the table that agreement and the seed are made of.
+"""Answers to the items of HITs: as a page sends them, and as lines of JSON.
 
 A line is an answered item, `hit, item, worker, value, typed, seconds, at`, or a finished HIT, `hit, worker, finished,
-at`. `value` is the name of a label, null where something was typed, or for a judging item a list of "good", "okay" and
+at`. `value` is the name of a label; null if something was typed; or, for a judging item, a list of "good", "okay" and
 "bad" in the order of the choices.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from edos_dataset.crowd.answer_table import Answers
 from edos_dataset.crowd.hits import Hit, Item
-from edos_dataset.crowd.json_lines import read_objects
+from edos_dataset.crowd.names import EDOS
+from edos_dataset.crowd.text_files import read_objects
+from edos_dataset.label_sets import LabelSet
 from edos_dataset.runs.shards import write_text
+from edos_dataset.wording import counted
 
 GRADES = ("good", "okay", "bad")
-"""What a candidate response is judged to be (Xie & Pu, Section 5.4)."""
+"""Grades of a candidate response (Xie & Pu, Section 5.4)."""
 
 _FORM = '{"hit": ..., "item": ..., "worker": ..., "value": ..., "typed": ..., "seconds": ..., "at": ...}'
 
@@ -32,10 +35,10 @@ class HitAnswer:
         hit: id of the HIT.
         item: id of the item in it.
         worker: who answered.
-        value: a label's name, the grades of the candidates in the order shown, or None where something was typed.
+        value: a label's name, the grades of the candidates in the order shown, or None if something was typed.
         typed: what was typed instead.
-        seconds: that the worker took for it, None where nobody knows.
-        at: when, as the source writes times.
+        seconds: time the worker took, None if unknown.
+        at: time of the answer, in the source's format.
     """
 
     hit: str
@@ -49,18 +52,18 @@ class HitAnswer:
 
 @dataclass
 class HitAnswers:
-    """All answers to a batch; of several of a worker to an item only the last one.
+    """All answers to a batch; for each worker and item, only the last one.
 
     Attributes:
         given: the answers.
-        finished: (HIT, worker) → the line that says so, with `at`, and what else the source tells of the assignment.
+        finished: (HIT, worker) → the line that says so, with `at` and anything else that the source records.
     """
 
     given: list[HitAnswer] = field(default_factory=list)
     finished: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
 
     def by_assignment(self) -> dict[tuple[str, str], list[HitAnswer]]:
-        """Return the answers of each (HIT, worker), in the order in which they came."""
+        """Return the answers of each (HIT, worker), in order of arrival."""
         found: dict[tuple[str, str], list[HitAnswer]] = {}
         for answer in self.given:
             found.setdefault((answer.hit, answer.worker), []).append(answer)
@@ -68,10 +71,10 @@ class HitAnswers:
 
 
 def read_hit_answers(paths: Iterable[Path]) -> HitAnswers:
-    """Return the answers of files of JSON lines, the later ones in place of earlier ones.
+    """Return the answers in files of JSON lines; later answers replace earlier ones.
 
     Raises:
-        ValueError: a line is no answer; the message names file and line.
+        ValueError: a line is not an answer; the message names file and line.
     """
     return collect_answers(
         (f"{path}, line {number}", row) for path in paths for number, row in read_objects(path, _FORM)
@@ -79,11 +82,10 @@ def read_hit_answers(paths: Iterable[Path]) -> HitAnswers:
 
 
 def collect_answers(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> HitAnswers:
-    """Return the answers of rows of the form of a line, each with where it stands, the later ones in place of earlier
-    ones.
+    """Return the answers in rows shaped like a line, each given with its location; later answers replace earlier ones.
 
     Raises:
-        ValueError: a row is no answer; the message says where it stands.
+        ValueError: a row is not an answer; the message states its location.
     """
     found = HitAnswers()
     last: dict[tuple[str, str, str], HitAnswer] = {}
@@ -101,7 +103,7 @@ def collect_answers(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> HitAnswers
 
 
 def write_hit_answers(path: Path, answers: HitAnswers) -> None:
-    """Write answers as lines of JSON, at one stroke."""
+    """Write answers as lines of JSON, atomically."""
     rows = [*map(asdict, answers.given), *answers.finished.values()]
     write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
@@ -126,44 +128,15 @@ def _text(row: Mapping[str, Any], key: str) -> str:
 
 
 def items_by_id(hits: Sequence[Hit]) -> dict[tuple[str, str], Item]:
-    """Return the items of HITs by the ids of HIT and item."""
+    """Return the items of HITs by (HIT id, item id)."""
     return {(hit.id, item.id): item for hit in hits for item in hit.items}
 
 
-def label_table(
-    hits: Sequence[Hit], answers: HitAnswers, discarded: Mapping[tuple[str, str], str] | None = None
-) -> Answers:
-    """Return the answers to the dialogues that were labelled; quiz questions and judging items are left out.
-
-    Args:
-        hits: the HITs; of an answer to another one nothing is known, so it is an error.
-        answers: to them.
-        discarded: (HIT, worker) → why the answers of an assignment do not count; they are counted as left out.
-
-    Raises:
-        ValueError: an answer is to no item of these HITs.
-    """
-    table, items = Answers(), items_by_id(hits)
-    for hit in hits:
-        for item in hit.items:
-            if item.kind == "label":
-                table.add_task(item.id, list(item.turns), str(item.facts.get("dialogue_id", "")))
-    for answer in answers.given:
-        item = check_item(items, answer)
-        reason = (discarded or {}).get((answer.hit, answer.worker))
-        if item.kind == "label" and reason:
-            table.leave_out(reason)
-        elif item.kind == "label":
-            given = answer.value if isinstance(answer.value, str) else f"{answer.typed} (Other)" * bool(answer.typed)
-            table.add(table.add_task(item.id, []), answer.worker, given)
-    return table
-
-
 def check_item(items: Mapping[tuple[str, str], Item], answer: HitAnswer) -> Item:
-    """Return the item that an answer is to.
+    """Return the item that an answer belongs to.
 
     Raises:
-        ValueError: it is none of these, or the answer is of another form than the item asks for.
+        ValueError: there is no such item, or the answer does not fit its form.
     """
     item = items.get((answer.hit, answer.item))
     where = f"the answer of {answer.worker!r} to item {answer.item!r} of HIT {answer.hit!r}"
@@ -171,6 +144,87 @@ def check_item(items: Mapping[tuple[str, str], Item], answer: HitAnswer) -> Item
         raise ValueError(f"{where}: the batch has no such item; give the batch that was answered")
     judged = isinstance(answer.value, tuple)
     if judged != (item.kind in ("judge", "bonus")) or (judged and len(answer.value or ()) != len(item.choices)):
-        expected = f"{len(item.choices)} grades" if item.kind in ("judge", "bonus") else "a label"
+        expected = counted(len(item.choices), "grades") if item.kind in ("judge", "bonus") else "a label"
         raise ValueError(f"{where} is {str(answer.value)[:60]}: the item asks for {expected}")
     return item
+
+
+LONGEST_TYPED = 100
+"""Maximum number of characters of a typed label."""
+
+_GIVEN = re.compile(r"[0-9a-f]{32}")
+_LONGEST = 86_400.0  # maximum seconds for an answer
+
+
+@dataclass(frozen=True)
+class Given:
+    """An answer as a page sends it.
+
+    Attributes:
+        id: 32 hexadecimal digits generated by the page, so that a repeated request counts once.
+        place: position of the item in its HIT, from 0.
+        value: name of a label, or null if something was typed; for a judging item, one of GRADES for each choice.
+        typed: a label of the worker's own.
+        seconds: time spent on the item.
+        check: whether the worker requests the result of a bonus task.
+    """
+
+    id: str
+    place: int
+    value: Any
+    typed: str | None = None
+    seconds: float = 0.0
+    check: bool = False
+
+
+def is_right(item: Item, value: Any) -> bool:  # noqa: ANN401 - as of Given
+    """Return whether an answer earns a point: the label of a quiz question, or the true response in good or okay."""
+    if item.kind == "bonus":
+        return bool(value) and value[item.choices.index(str(item.truth))] != "bad"
+    return item.kind == "quiz" and value == item.truth
+
+
+def feedback(item: Item, value: Any, checked: bool) -> dict[str, Any]:  # noqa: ANN401 - as of Given
+    """Return what a worker may know of an answer."""
+    if item.kind == "quiz":
+        return {"right": is_right(item, value), "truth": item.truth}
+    return {"bonus": is_right(item, value)} if item.kind == "bonus" and checked else {}
+
+
+def check_given(given: Given, item: Item, labels: LabelSet = EDOS) -> None:
+    """Check that an answer fits its item and its label set.
+
+    Raises:
+        ValueError: it does not; the message tells why.
+    """
+    if not _GIVEN.fullmatch(given.id) or not 0 <= given.seconds <= _LONGEST:
+        raise ValueError("an answer needs an id of 32 hexadecimal digits, and seconds of a day at most")
+    if item.kind in ("judge", "bonus"):
+        if given.typed or not _are_grades(given.value, len(item.choices)):
+            raise ValueError(f"give one of {', '.join(GRADES)} for each of the {counted(len(item.choices), 'replies')}")
+    elif given.value is None:
+        if not 0 < len((given.typed or "").strip()) <= len(given.typed or "") <= LONGEST_TYPED:
+            raise ValueError(f"type a label of {LONGEST_TYPED} characters at most")
+    elif given.typed or not isinstance(given.value, str) or given.value not in labels.ids:
+        raise ValueError(f"give one of the {counted(len(labels), 'labels')}, or type another")
+
+
+def _are_grades(value: object, candidates: int) -> bool:
+    return isinstance(value, list) and len(value) == candidates and all(grade in GRADES for grade in value)
+
+
+def read_given(body: Mapping[str, Any]) -> Given:
+    """Return the answer of a page's request.
+
+    Raises:
+        ValueError: it is not an answer.
+    """
+    try:
+        typed = body.get("typed")
+        seconds = float(body.get("seconds") or 0)
+        known = isinstance(body["id"], str) and type(body["place"]) is int and isinstance(typed, str | None)
+        if not known or seconds != seconds:
+            raise TypeError
+        return Given(body["id"], body["place"], body.get("value"), typed, seconds, body.get("check") is True)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError("this is no answer: give id, place, value, typed and seconds") from error

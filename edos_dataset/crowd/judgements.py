@@ -1,5 +1,5 @@
-"""What people judge responses to be: shares of good, okay and bad a model, how far people agree, and which models
-differ (Xie & Pu, Section 5.4 and Table 6).
+"""Human judgements of responses: fractions of good, okay and bad per model, agreement of annotators, and differences
+between models (Xie & Pu, Section 5.4 and Table 6).
 """
 
 from collections.abc import Iterable, Sequence
@@ -13,30 +13,30 @@ from edos_dataset.arrays import Ints
 from edos_dataset.crowd.agreement import measure_counts
 from edos_dataset.crowd.hit_answers import GRADES, HitAnswers, check_item, items_by_id
 from edos_dataset.crowd.hits import Hit
-from edos_dataset.crowd.quality import QualityRules
-from edos_dataset.crowd.worker_rows import discarded
+from edos_dataset.crowd.quality import QualityRules, discarded
 from edos_dataset.metrics.resampling import RESAMPLES, Array, interval, resampled
+from edos_dataset.wording import counted
 
 TRUTH = "truth"
-"""What the true response of bonus tasks is called beside the models."""
+"""Name of the true response of bonus tasks among the models."""
 
 ALL = "all"
-"""What the dialogues of all test sets together are called."""
+"""Name of all test sets together."""
 
 FLIPS = 10_000
-"""Random assignments of signs by which two models are compared."""
+"""Number of random sign assignments in a comparison of two models."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What one worker thinks of one model's response.
+    """One worker's grade for one model's response.
 
     Attributes:
-        test_set: of the dialogue, "" where there is but one.
-        dialogue: its id.
-        candidate: the response, by its place among the choices of its HIT.
-        model: who gave it; a response that several gave is judged for each.
-        worker: who judges.
+        test_set: the dialogue's test set, "" if there is only one.
+        dialogue: id of the dialogue.
+        candidate: the response, by its position among the choices of its HIT.
+        model: the model that gave it; a response given by several models counts for each.
+        worker: who judged.
         grade: 0 for good, 1 okay, 2 bad.
     """
 
@@ -49,15 +49,15 @@ class Judgement:
 
 
 def judgements(hits: Sequence[Hit], answers: HitAnswers, left_out: Iterable[tuple[str, str]] = ()) -> list[Judgement]:
-    """Return every judgement on every response of a model, and on the true responses of the bonus tasks.
+    """Return all judgements of models' responses and of the true responses in bonus tasks.
 
     Args:
         hits: the HITs.
-        answers: to them.
+        answers: the answers to them.
         left_out: (HIT, worker) of assignments that do not count.
 
     Raises:
-        ValueError: an answer is to no item of these HITs, or of another form than it.
+        ValueError: an answer belongs to no item of these HITs, or does not fit its form.
     """
     items, gone, found = items_by_id(hits), set(left_out), []
     for answer in answers.given:
@@ -83,20 +83,21 @@ def judgements(hits: Sequence[Hit], answers: HitAnswers, left_out: Iterable[tupl
 def measure_judgements(
     hits: Sequence[Hit], answers: HitAnswers, rules: QualityRules, resamples: int = RESAMPLES, seed: int = 0
 ) -> dict[str, Any]:
-    """Return what `edos crowd judgements --json` prints; shares and measures have 4 digits, intervals are 95 %
-    percentile intervals of the bootstrap over dialogues.
+    """Return what `edos crowd judgements --json` prints.
+
+    Fractions and measures have 4 digits; intervals are 95 % percentile intervals of a bootstrap over dialogues.
 
     Args:
-        hits: of the judging task.
-        answers: to them.
-        rules: by which assignments count.
-        resamples: draws of the bootstrap.
-        seed: of the bootstrap, and of the test.
+        hits: the HITs of the judging task.
+        answers: the answers to them.
+        rules: quality rules that decide which assignments count.
+        resamples: bootstrap samples.
+        seed: seed of the bootstrap and of the test.
 
     Returns:
         `assignments`, `discarded` (reason → assignments), `workers`, `dialogues`, `judgements`; `sets`: test set →
-        model → `judgements`, the shares `good`, `okay`, `bad`, each with its interval, and `score` (good 1, okay 0.5,
-        bad 0); `agreement` on the three grades; `tests` between models, on all dialogues; `rules`.
+        model → `judgements`, the fractions `good`, `okay`, `bad`, each with its interval, and `score` (good 1, okay
+        0.5, bad 0); `agreement` on the three grades; `tests` between models, on all dialogues; `rules`.
 
     Raises:
         ValueError: nothing is left to measure, or an answer does not fit its item.
@@ -105,17 +106,18 @@ def measure_judgements(
     found = judgements(hits, answers, reasons)
     if not found:
         raise ValueError(
-            f"no judgement counts: {len(answers.given)} answers, of which the rules discard {len(reasons)} assignments"
+            f"no judgement counts: {counted(len(answers.given), 'answers')}, of which the rules discard "
+            f"{counted(len(reasons), 'assignments')}"
         )
     tables = {ALL: _table(found, resamples, seed)}
     if len(names := sorted({one.test_set for one in found})) > 1:
         tables = {
             name: _table([one for one in found if one.test_set == name], resamples, seed) for name in names
         } | tables
-    counted = [reason.partition(":")[0] for reason in reasons.values()]
+    kinds = [reason.partition(":")[0] for reason in reasons.values()]
     return {
         "assignments": len(answers.by_assignment()),
-        "discarded": {reason: counted.count(reason) for reason in sorted(set(counted))},
+        "discarded": {reason: kinds.count(reason) for reason in sorted(set(kinds))},
         "workers": len({one.worker for one in found}),
         "dialogues": len({one.dialogue for one in found}),
         "judgements": len(found),
@@ -145,7 +147,7 @@ def _table(found: Sequence[Judgement], resamples: int, seed: int) -> dict[str, d
 
 
 def _agreement(found: Sequence[Judgement], resamples: int, seed: int) -> dict[str, Any] | None:
-    """Return the measures over candidate responses, each of which counts once; None where nobody judged the same."""
+    """Return the agreement on candidate responses, each counted once; None if no response was judged twice."""
     once = {(one.candidate, one.worker): one for one in found}.values()
     names = {candidate: row for row, candidate in enumerate(dict.fromkeys(one.candidate for one in once))}
     counts: Ints = np.zeros((len(names), len(GRADES)), dtype=np.int64)
@@ -162,11 +164,11 @@ def _agreement(found: Sequence[Judgement], resamples: int, seed: int) -> dict[st
 
 
 def compare(found: Sequence[Judgement], resamples: int = RESAMPLES, seed: int = 0) -> list[dict[str, Any]]:
-    """Compare every two models on the dialogues for which both were judged.
+    """Compare each pair of models on the dialogues for which both were judged.
 
     The statistic is the mean over dialogues of the difference of the mean scores (good 1, okay 0.5, bad 0). p is that
-    of the paired permutation test: the share of random signs of the dialogues' differences, 10,000 of them, under which
-    the mean is as far from 0; `p_holm` is corrected for the number of pairs (Holm, 1979).
+    of a paired permutation test: the fraction of 10,000 random sign assignments to the dialogues' differences under
+    which the mean is at least as far from 0; `p_holm` is corrected for the number of pairs (Holm, 1979).
 
     Returns:
         For each pair `first`, `second`, `dialogues`, `difference` (first - second), `difference_interval`, `p`,
@@ -202,14 +204,14 @@ def compare(found: Sequence[Judgement], resamples: int = RESAMPLES, seed: int = 
 def permutation_p(differences: Array, seed: int = 0) -> float:
     """Return the two-sided p of the paired permutation test, from 1 / 10,001 to 1, to 4 digits."""
     observed, generator, beyond = abs(differences.sum()) - 1e-9, np.random.default_rng(seed), 0
-    for _ in range(FLIPS // 1000):  # not all at once: memory
+    for _ in range(FLIPS // 1000):  # in chunks, to bound memory
         signs = generator.integers(0, 2, (1000, len(differences)), dtype=np.int8) * 2 - 1
         beyond += int((np.abs(signs @ differences) >= observed).sum())
     return round((1 + beyond) / (1 + FLIPS), 4)
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """Return p values corrected for their number by Holm's step-down method, in their order."""
+    """Return p values corrected for multiple tests by Holm's step-down method, in the order given."""
     corrected, highest = [0.0] * len(values), 0.0
     for rank, place in enumerate(sorted(range(len(values)), key=lambda place: values[place])):
         highest = max(highest, min(1.0, values[place] * (len(values) - rank)))

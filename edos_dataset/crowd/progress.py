@@ -1,58 +1,75 @@
-"""How a batch stands: what is done, how far people agree so far, how long it takes, and what it costs."""
+"""The state of a batch: what is done, agreement of annotators so far, time and cost."""
 
 import json
+from collections import Counter
+from collections.abc import Sequence
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from edos_dataset.crowd.aggregation import count_answers
 from edos_dataset.crowd.agreement import fleiss_kappa, pairwise_agreement
-from edos_dataset.crowd.assignments import Work
-from edos_dataset.crowd.collected import label_table
-from edos_dataset.crowd.given import RATINGS, is_right
+from edos_dataset.crowd.assignments import Work, stored_label_table
+from edos_dataset.crowd.hit_answers import GRADES, is_right
 from edos_dataset.crowd.quality import QualityRules
 from edos_dataset.crowd.store import now
 
 
+class _Row(NamedTuple):
+    """A row of the table `assignments`."""
+
+    id: str
+    hit: str
+    worker: str
+    began: float
+    seen: float
+    finished: float | None
+    released: float | None
+
+
 def progress(work: Work) -> dict[str, Any]:
-    """Return how a batch stands.
+    """Return the state of a batch.
 
     Returns:
-        `hits`, `done` (HITs that all people have handed in), `assignments` (handed in), `wanted`, `open` (being worked
-        on), `left` (begun, and nobody came back), `answers`, `agreement` (`tasks` with two answers or more,
+        `hits`, `done` (HITs that all workers have submitted), `assignments` (submitted), `wanted`, `open` (in
+        progress), `left` (begun and abandoned), `answers`, `agreement` (`tasks` with two answers or more,
         `pairwise_agreement`, `fleiss_kappa`), `seconds` (median of an assignment), `bonuses` (earned), `cost`
         (US dollars so far), `workers` (a list: `worker`, an alias, `hits`, `answers`, `points`, `of`,
         `seconds`, `seen`).
     """
-    rows = work.store.read("SELECT id, hit, worker, began, seen, finished, released FROM assignments")
-    rows = [row for row in rows if row[1] in work.hits]
-    finished = [row for row in rows if row[5] is not None]
-    pending = [row for row in rows if row[5] is None]
-    gone = now() - work.patience
-    left = sum(row[6] is not None or float(row[4]) < gone for row in pending)
+    found = work.store.read("SELECT id, hit, worker, began, seen, finished, released FROM assignments")
+    rows = [row for row in map(_Row._make, found) if row.hit in work.hits]
+    finished = [row for row in rows if row.finished is not None]
+    abandoned = sum(_is_abandoned(row, now() - work.patience) for row in rows)
     latest = _latest(work)
-    earned = {row[0]: _points(work, row[1], latest.get(row[0], {})) for row in rows}
+    earned = {row.id: _points(work, row.hit, latest.get(row.id, {})) for row in rows}
     rules = QualityRules().override(work.batch.rules)
-    paid = sum(rules.earns_bonus(work.hits[row[1]].items, earned[row[0]]) for row in finished)
-    taken: dict[str, int] = {}
-    for row in finished:
-        taken[row[1]] = taken.get(row[1], 0) + 1
+    paid = sum(rules.earns_bonus(work.hits[row.hit].items, earned[row.id]) for row in finished)
+    submitted = Counter(row.hit for row in finished)
     return {
         "kind": work.batch.kind,
         "hits": len(work.hits),
-        "done": sum(number >= work.batch.workers for number in taken.values()),
+        "done": sum(number >= work.batch.workers for number in submitted.values()),
         "assignments": len(finished),
         "wanted": len(work.hits) * work.batch.workers,
-        "open": len(pending) - left,
-        "left": left,
+        "open": len(rows) - len(finished) - abandoned,
+        "left": abandoned,
         "answers": sum(map(len, latest.values())),
-        "agreement": _agreement(work, latest, {row[0]: row[1] for row in rows}),
-        "seconds": median([float(row[5]) - float(row[3]) for row in finished]) if finished else None,
+        "agreement": _agreement(work, latest, {row.id: row.hit for row in rows}),
+        "seconds": median(map(_seconds, finished)) if finished else None,
         "bonuses": paid,
         "cost": round(len(finished) * work.batch.reward + paid * work.batch.bonus, 2),
         "workers": _workers(work, rows, latest, earned),
     }
+
+
+def _is_abandoned(row: _Row, since: float) -> bool:
+    return row.finished is None and (row.released is not None or float(row.seen) < since)
+
+
+def _seconds(row: _Row) -> float:
+    return float(row.finished or 0) - float(row.began)
 
 
 def _latest(work: Work) -> dict[str, dict[int, Any]]:
@@ -69,18 +86,18 @@ def _points(work: Work, hit: str, given: dict[int, Any]) -> int:
 
 
 def _agreement(work: Work, latest: dict[str, dict[int, Any]], hits: dict[str, str]) -> dict[str, Any] | None:
-    """Return how far people agree, of judgements on each candidate; None before two have answered the same."""
+    """Return the agreement of annotators, for judgements on each candidate; None until two have answered the same."""
     if work.batch.kind == "labelling":
-        table = label_table(work.store, work.batch)
+        table = stored_label_table(work.store, work.batch)
         counts = count_answers(table) if table.task else np.zeros((0, 1), np.int64)
     else:
         sums: dict[tuple[str, int, int], list[int]] = {}
         for assignment, given in latest.items():
             for place, ratings in given.items() if assignment in hits else ():
                 for choice, rating in enumerate(ratings):
-                    row = sums.setdefault((hits[assignment], place, choice), [0] * len(RATINGS))
-                    row[RATINGS.index(rating)] += 1
-        counts = np.array(list(sums.values()), np.int64).reshape(-1, len(RATINGS))
+                    row = sums.setdefault((hits[assignment], place, choice), [0] * len(GRADES))
+                    row[GRADES.index(rating)] += 1
+        counts = np.array(list(sums.values()), np.int64).reshape(-1, len(GRADES))
     if not (counts.sum(axis=1) >= 2).any():
         return None
     kappa = fleiss_kappa(counts)
@@ -92,25 +109,24 @@ def _agreement(work: Work, latest: dict[str, dict[int, Any]], hits: dict[str, st
 
 
 def _workers(
-    work: Work, rows: list[tuple[Any, ...]], latest: dict[str, dict[int, Any]], earned: dict[str, int]
+    work: Work, rows: Sequence[_Row], latest: dict[str, dict[int, Any]], earned: dict[str, int]
 ) -> list[dict[str, Any]]:
-    """Return a row for each worker, the busiest first."""
-    of: dict[str, list[tuple[Any, ...]]] = {}
+    by_worker: dict[str, list[_Row]] = {}
     for row in rows:
-        of.setdefault(row[2], []).append(row)
+        by_worker.setdefault(row.worker, []).append(row)
     table = []
-    for worker, own in of.items():
-        answered = [(work.hits[row[1]].items, latest.get(row[0], {})) for row in own]
-        spent = [float(row[5]) - float(row[3]) for row in own if row[5] is not None]
+    for worker, own in by_worker.items():
+        answered = [(work.hits[row.hit].items, latest.get(row.id, {})) for row in own]
+        spent = [_seconds(row) for row in own if row.finished is not None]
         table.append(
             {
                 "worker": work.store.alias(worker),
                 "hits": len(spent),
                 "answers": sum(len(given) for _, given in answered),
-                "points": sum(earned[row[0]] for row in own),
+                "points": sum(earned[row.id] for row in own),
                 "of": sum(items[place].kind in ("quiz", "bonus") for items, given in answered for place in given),
                 "seconds": median(spent) if spent else None,
-                "seen": max(float(row[4]) for row in own),
+                "seen": max(float(row.seen) for row in own),
             }
         )
     return sorted(table, key=lambda row: (-row["answers"], row["worker"]))

@@ -1,10 +1,9 @@
-"""The seed: dialogues with the label that people agreed on, all their answers, and a split without leaks; the config
-`amt_seed`.
-"""
+"""The seed (config `amt_seed`): dialogues with the label people agreed on, all answers, and a split without leaks."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,32 +13,34 @@ import pyarrow as pa
 from edos_dataset.arrays import Ints
 from edos_dataset.crowd.aggregation import REPEATS, Labels, Method, Repeats, Ties, aggregate, check_choice, pool_texts
 from edos_dataset.crowd.agreement import MEASURES, measure
-from edos_dataset.crowd.answer_table import Answers
-from edos_dataset.crowd.names import MISSING, read_answer
+from edos_dataset.crowd.answers import Answers, outside_the_set
+from edos_dataset.crowd.names import MISSING
 from edos_dataset.crowd.splits import link, plain_text, share_out
 from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder
-from edos_dataset.labels import LABELS
-from edos_dataset.runs.tables import read_rows
-from edos_dataset.schema import AMT_SEED, SPLITS, arrow_schema
+from edos_dataset.label_sets import DEFAULT
+from edos_dataset.label_sets.configs import schema_like, schema_of_set
+from edos_dataset.runs.folder import read_rows
+from edos_dataset.schema import AMT_SEED, SPLITS
+from edos_dataset.wording import counted
 
 
 @dataclass(frozen=True)
 class SeedRules:
-    """How answers become the seed.
+    """How to make the seed from answers.
 
     Attributes:
-        method: as of `aggregate`, and so are the next two.
-        ties: likewise; dialogues without a label are left out, except by "soft", where they are in the training part
-            with the label null.
-        least_votes: likewise.
-        repeats: "pool" makes tasks of equal words one, with all their answers; "own" leaves each to itself.
-        model: the encoder by whose embeddings last turns are near.
-        near: cosine from which they are.
-        shares: of train, validation and test; they sum to 1.
-        seed: of all that is drawn.
+        method: see `aggregate`.
+        ties: see `aggregate`; dialogues without a label are left out, except with "soft", which puts them into the
+            training split with the label null.
+        least_votes: see `aggregate`.
+        repeats: "pool" merges tasks of equal text and their answers; "own" keeps them apart.
+        model: the encoder of the last turns.
+        near: minimum cosine of the embeddings of near last turns.
+        shares: fractions of train, validation and test; they sum to 1.
+        seed: seed of all random choices.
 
     Raises:
-        ValueError: `repeats` is unknown, or the shares are not three that sum to 1.
+        ValueError: `repeats` is unknown, or there are not three fractions that sum to 1.
     """
 
     method: Method = "majority"
@@ -61,18 +62,18 @@ class SeedRules:
 def make_seed(
     answers: Answers, rules: SeedRules, say: Callable[[str], object] = lambda _: None
 ) -> tuple[dict[str, pa.Table], dict[str, Any]]:
-    """Make the seed out of people's answers.
+    """Make the seed from people's answers.
 
     Args:
         answers: the table; every task needs its text.
-        rules: how.
-        say: called with what is being done.
+        rules: the rules.
+        say: called with a progress message.
 
     Returns:
         The rows of the config of each split, and the counts: `tasks`, `answers`, `texts` (tasks after pooling),
             `labelled`, `unlabelled`, `splits`, `by_label` (label → dialogues in each split), `groups` and
-            `largest_group` (dialogues that must stay together), `agreement` as `measure` gives it (null without two
-            answers to a task), `rules`.
+            `largest_group` (dialogues that must stay together), `agreement` as `measure` returns it (null if no task
+            has two answers), `rules`, and `label_set` if it is not that of EDOS.
 
     Raises:
         ValueError: a task has no text, or too few have a label for a split.
@@ -82,30 +83,37 @@ def make_seed(
         raise ValueError(
             f"task {bare!r} has no text, without which no split is free of leaks: give the turns of every task"
         )
-    say(f"agreeing on {len(answers.tasks):,} tasks")
+    say(f"agreeing on {counted(len(answers.tasks), 'tasks')}")
     pooled = pool_texts(answers) if rules.repeats == "pool" else answers
     agreed = aggregate(pooled, rules.method, rules.ties, rules.least_votes, rules.seed)
     kept = np.flatnonzero(agreed.soft.any(axis=1) if rules.ties == "soft" else agreed.labels != MISSING)
     say(f"looking for near texts among {len(kept):,}")
     groups, parts = _split(pooled, agreed.labels, kept, rules)
-    say(f"measuring agreement over {len(answers.task):,} answers")
+    say(f"measuring agreement over {counted(len(answers.task), 'answers')}")
     counts = _counts(pooled, agreed, kept, groups, parts) | {
         "tasks": len(answers.tasks),
         "agreement": _agreement(answers),
         "rules": asdict(rules),
     }
+    if answers.label_set.name != DEFAULT:
+        counts["label_set"] = answers.label_set.described().as_dict()
     if not all(counts["splits"].values()):
         raise ValueError(
-            f"the {len(kept)} dialogues with a label give the splits {counts['splits']}, and none may be empty: more "
-            "answers, or other shares"
+            f"the splits of {counted(len(kept), 'dialogues')} with a label are {counts['splits']}, and none may be "
+            f"empty: more answers, or other shares{_hint(answers)}"
         )
     return {split: _table(pooled, agreed, kept[parts == part]) for part, split in enumerate(SPLITS)}, counts
 
 
-def _split(pooled: Answers, labels: Ints, kept: Ints, rules: SeedRules) -> tuple[Ints, Ints]:
-    """Return the group and the part (0, 1, 2) of each dialogue kept.
+def _hint(answers: Answers) -> str:
+    about = outside_the_set(answers)
+    return f"; {about}" if about else ""
 
-    Together stay dialogues of one name, of equal last turns (which those of equal words are), and of near last turns.
+
+def _split(pooled: Answers, labels: Ints, kept: Ints, rules: SeedRules) -> tuple[Ints, Ints]:
+    """Return the group and the split (0, 1, 2) of each dialogue kept.
+
+    Dialogues stay together if they have the same name, or equal or near last turns.
     """
     last = [pooled.dialogues[row][-1] for row in kept]
     keys = [[f"name {pooled.names[row]}", f"text {plain_text(turn)}"] for row, turn in zip(kept, last, strict=True)]
@@ -114,10 +122,10 @@ def _split(pooled: Answers, labels: Ints, kept: Ints, rules: SeedRules) -> tuple
 
 
 def _table(pooled: Answers, agreed: Labels, rows: Ints) -> pa.Table:
-    """Return the dialogues of some tasks in the columns of the config."""
+    """Return the dialogues of these tasks in the columns of the config."""
     of_task: dict[int, list[dict[str, Any]]] = {}
     for task, worker, given in zip(pooled.task, pooled.worker, pooled.given, strict=True):
-        label = read_answer(given).label
+        label = pooled.read(given).label
         of_task.setdefault(task, []).append(
             {"worker": worker, "answer": given, "label": None if label == MISSING else label}
         )
@@ -131,7 +139,7 @@ def _table(pooled: Answers, agreed: Labels, rows: Ints) -> pa.Table:
         }
         for row in rows
     ]
-    return pa.Table.from_pylist(records, schema=arrow_schema(AMT_SEED))
+    return pa.Table.from_pylist(records, schema=schema_of_set(AMT_SEED, pooled.label_set))
 
 
 def _agreement(answers: Answers) -> dict[str, Any] | None:
@@ -145,7 +153,7 @@ def _counts(pooled: Answers, agreed: Labels, kept: Ints, groups: Ints, parts: In
     labels = agreed.labels[kept]
     by_label = {
         name: {split: int(((labels == label) & (parts == part)).sum()) for part, split in enumerate(SPLITS)}
-        for label, name in enumerate(LABELS)
+        for label, name in enumerate(pooled.label_set.labels)
     }
     return {
         "answers": len(pooled.task),
@@ -160,9 +168,9 @@ def _counts(pooled: Answers, agreed: Labels, kept: Ints, groups: Ints, parts: In
 
 
 def read_seed(folder: Path, splits: Sequence[str] = SPLITS) -> pa.Table:
-    """Return the dialogues of some splits of a seed, in their order, with the column `split`.
+    """Return the dialogues of these splits of a seed, in order, with the column `split`.
 
     Raises:
-        FolderError: the folder holds none, or damaged ones.
+        FolderError: the folder has no seed, or a damaged one.
     """
-    return read_rows(folder, AMT_SEED, splits)
+    return read_rows(folder, AMT_SEED, splits, partial(schema_like, AMT_SEED))

@@ -1,4 +1,4 @@
-"""Splits without leaks: what belongs together is linked first, then whole groups are shared out."""
+"""Splits without leaks: related examples are linked first, then whole groups are distributed."""
 
 import re
 from collections import Counter, defaultdict
@@ -9,36 +9,32 @@ import numpy as np
 from edos_dataset.arrays import Bools, Floats, Ints
 from edos_dataset.sources.detokenize import detokenize
 
-_ROWS = 2048  # rows of the matrix of cosines that are held at once
+_ROWS = 2048  # rows of the cosine matrix in memory
 
 
 def split_turns(dialogue: str) -> list[str]:
-    """Return a dialogue's turns as our own sources would give them: one a line, without the leading dashes,
-    detokenised.
-    """
+    """Return a dialogue's turns, one per line, detokenised and without leading dashes, as in our own sources."""
     lines = [re.sub(r"^(?:-(?:\s+|$))+", "", " ".join(line.split())) for line in dialogue.splitlines()]
     return [turn for turn in detokenize([line for line in lines if line]) if turn]
 
 
 def plain_text(text: str) -> str:
-    """Return the words of a text, lower-cased, one blank between them."""
+    """Return the words of a text, in lower case, separated by single blanks."""
     return " ".join(re.findall(r"\w+", text.lower()))
 
 
 def link(keys: Sequence[Sequence[str]], vectors: Floats, near: float) -> Ints:
-    """Number examples by what belongs together: those that share a key or have near vectors, directly or through
-    others.
+    """Group examples that share a key or have near vectors, directly or through others.
 
     Args:
-        keys: [n], any number of texts for each example.
+        keys: [n], each with any number of texts.
         vectors: float32 [n, dim] of length 1.
         near: vectors with at least this cosine are near.
 
     Returns:
-        [n] the number of each example's group, from 0. Memory: 2,048 rows of the matrix of cosines, and the pairs
-        found.
+        [n] the number of each example's group, from 0. Memory: 2,048 rows of the cosine matrix, and the pairs found.
     """
-    from scipy.sparse import coo_array  # here, because whoever only reads dialogues needs no scipy
+    from scipy.sparse import coo_array  # imported here, as reading dialogues needs no scipy
     from scipy.sparse.csgraph import connected_components
 
     first: dict[str, int] = {}
@@ -53,14 +49,14 @@ def link(keys: Sequence[Sequence[str]], vectors: Floats, near: float) -> Ints:
 
 
 def share_out(groups: Ints, labels: Ints, shares: Sequence[float], seed: int, pinned: Bools | None = None) -> Ints:
-    """Return 0, 1 or 2 (train, validation, test) for every example: whole groups, and the same shares of every label.
+    """Return each example's split, 0, 1 or 2 (train, validation, test); groups stay whole, and labels are stratified.
 
     Args:
-        groups: [n], as of `link`.
+        groups: [n], see `link`.
         labels: [n]; a group counts for its most frequent label.
-        shares: of the three parts; they sum to 1.
-        seed: of the order in which groups are dealt.
-        pinned: [n], examples that must be in the training part, with all of their group.
+        shares: fractions of the three splits; they sum to 1.
+        seed: seed of the order in which groups are distributed.
+        pinned: [n], examples that must be in the training split, with their whole group.
     """
     members: dict[int, list[int]] = defaultdict(list)
     for row, group in enumerate(groups.tolist()):

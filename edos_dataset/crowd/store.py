@@ -1,19 +1,22 @@
-"""The answers of a batch while people give them: SQLite beside the HITs, safe at the moment that each is acknowledged.
+"""The SQLite database of a batch's answers and workers, stored next to its HITs.
 
-Write-ahead log, synchronised with the disk at every commit: a process that is killed, or a power cut, takes nothing
-that was acknowledged. One connection a thread; what must not happen twice happens in one immediate transaction.
+Its write-ahead log is synchronised with the disk at every commit, so neither a killed process nor a power cut loses an
+acknowledged answer. Each thread has one connection; whatever must not happen twice is in one immediate transaction.
 """
 
 import hashlib
 import hmac
+import os
+import re
 import secrets
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -29,21 +32,21 @@ CREATE TABLE IF NOT EXISTS answers (
 CREATE INDEX IF NOT EXISTS answers_of_assignment ON answers (assignment);
 """
 _FORM = "1"
-_BUSY = 30.0  # seconds that a writer waits for another
+_BUSY = 30.0  # seconds to wait for another writer
 
 
 class Store:
-    """The database of a batch.
+    """The database of a batch's answers.
 
     Args:
-        path: of the file, which is made.
+        path: the file, created if missing.
 
     Raises:
-        ValueError: it is no database of this form.
+        ValueError: the file is not such a database.
     """
 
     def __init__(self, path: Path) -> None:
-        """Open it, and make what is missing."""
+        """Open the database, and create missing tables."""
         self.path = path
         self._of_thread = threading.local()
         try:
@@ -79,7 +82,7 @@ class Store:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Give the connection within a transaction that no other writer comes into; it is on the disk at the end."""
+        """Open an exclusive transaction, durable at the end, and yield its connection."""
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -90,14 +93,113 @@ class Store:
         connection.execute("COMMIT")
 
     def sign(self, *parts: str) -> str:
-        """Return a signature that nobody can make without the file, 64 hexadecimal digits."""
+        """Return a signature, 64 hexadecimal digits, that cannot be forged without the file."""
         return hmac.new(self._meta["secret"].encode(), "\0".join(parts).encode(), hashlib.sha256).hexdigest()
 
     def alias(self, worker: str) -> str:
-        """Return what a worker is called in what is published: a digest, salted by this batch alone."""
+        """Return a worker's alias for publication: a digest, salted per batch."""
         return hmac.new(self._meta["salt"].encode(), worker.encode(), hashlib.sha256).hexdigest()[:12]
 
 
 def now() -> float:
     """Return the time in seconds since 1970."""
     return time.time()
+
+
+Origin = Literal["invited", "open", "mturk"]
+
+NAME = re.compile(r"[\w.@+-]{1,64}")
+"""Pattern of worker names."""
+
+
+@dataclass(frozen=True)
+class Worker:
+    """An annotator of a batch.
+
+    Attributes:
+        id: the name, which is never published.
+        consented: whether they agreed to the use of their answers.
+    """
+
+    id: str
+    consented: bool
+
+
+def invite(store: Store, names: Sequence[str], origin: Origin = "invited", *, reissue: bool = False) -> dict[str, str]:
+    """Return each worker's token, which is part of their link and stored only as a digest.
+
+    Args:
+        store: database of the batch.
+        names: names of the workers.
+        origin: how they joined.
+        reissue: replace the tokens of known workers; their answers stay.
+
+    Raises:
+        ValueError: a name is malformed, or taken and not to be reissued.
+    """
+    tokens = {name: secrets.token_urlsafe(24) for name in names}
+    if strange := [name for name in names if not NAME.fullmatch(name)]:
+        raise ValueError(f"{strange[0]!r} is no name of a worker: give 1 to 64 letters, digits, or any of . @ + - _")
+    try:
+        with store.writing() as connection:
+            for name, token in tokens.items():
+                connection.execute(
+                    "INSERT INTO workers (id, token, origin, made) VALUES (?, ?, ?, ?)"
+                    + " ON CONFLICT (id) DO UPDATE SET token = excluded.token" * reissue,
+                    (name, _digest(token), origin, now()),
+                )
+    except sqlite3.IntegrityError as error:
+        raise ValueError(
+            f"one of {', '.join(names)} is taken: its owner resumes by their own link; choose another name"
+        ) from error
+    return tokens
+
+
+def welcome(store: Store, name: str) -> str:
+    """Return the token of a worker authenticated by Mechanical Turk.
+
+    Raises:
+        ValueError: the name is malformed.
+    """
+    if not NAME.fullmatch(name):
+        raise ValueError("this is no worker id")
+    token = store.sign("mturk", name)
+    with store.writing() as connection:
+        connection.execute(
+            "INSERT OR IGNORE INTO workers (id, token, origin, made) VALUES (?, ?, ?, ?)",
+            (f"mturk:{name}", _digest(token), "mturk", now()),
+        )
+    return token
+
+
+def worker_of(store: Store, token: str) -> Worker | None:
+    """Return the worker with a token, None if there is none."""
+    rows = store.read("SELECT id, consented FROM workers WHERE token = ?", (_digest(token),))
+    return Worker(rows[0][0], rows[0][1] is not None) if rows else None
+
+
+def consent(store: Store, worker: str) -> None:
+    """Record a worker's consent."""
+    with store.writing() as connection:
+        connection.execute("UPDATE workers SET consented = coalesce(consented, ?) WHERE id = ?", (now(), worker))
+
+
+def _digest(token: str) -> str:
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+SALT = "workers.salt"
+
+
+def alias_of(folder: Path) -> Callable[[str], str]:
+    """Return the function from a worker's name to a digest of it, 12 hexadecimal digits, which cannot be reversed or
+    guessed without the salt in the folder. The first call creates the salt, which should not be published.
+    """
+    path = folder / SALT
+    if not path.exists():
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="ascii") as file:
+            file.write(secrets.token_hex(16))
+            file.flush()
+            os.fsync(file.fileno())
+    salt = path.read_bytes()
+    return lambda worker: hmac.new(salt, worker.encode(), hashlib.sha256).hexdigest()[:12]

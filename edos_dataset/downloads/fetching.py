@@ -1,5 +1,5 @@
-"""A source fetched: planned and shown first, verified before it gets its name, recorded, and compared with the record
-from then on.
+"""Downloading a source: planned and confirmed first, verified before files get their names, recorded, and compared with
+the record from then on.
 """
 
 import shutil
@@ -9,19 +9,16 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from edos_dataset.downloads.offers import Offer
-from edos_dataset.downloads.records import as_recorded, read_records, record_of, write_records
+from edos_dataset.downloads.records import Record, as_recorded, checked, faults, read_records, record_of, write_records
 from edos_dataset.downloads.registry import RemoteFile, Source
-from edos_dataset.downloads.transfer import DownloadError, Server, forget
+from edos_dataset.downloads.transfer import DownloadError, Offer, Server, forget
 from edos_dataset.downloads.unpacking import unpack
-from edos_dataset.downloads.verifying import Record, checked, faults
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.runs.shards import digest
+from edos_dataset.wording import counted
 
 FileProgress = Callable[[str, int, int | None], None]
-"""Called with a path below the target folder, the bytes that are there, and those of the whole file, where they are
-known.
-"""
+"""Called with a path below the target folder, its bytes so far, and the size of the file, if known."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +26,12 @@ class Plan:
     """What a download will do.
 
     Attributes:
-        source: what is fetched.
+        source: the source.
         out: the target folder.
-        offers: the files to fetch and what their servers say of them.
-        there: paths of files that are there as they were recorded, and as the registry states.
+        offers: the files to fetch, with the offers of their servers.
+        there: paths of files that already match the record and the registry.
         free: bytes left on the disk of the target folder.
-        partly: bytes of the files to fetch that an earlier try left.
+        partly: bytes of these files that earlier attempts have downloaded.
     """
 
     source: Source
@@ -46,7 +43,7 @@ class Plan:
 
     @property
     def size(self) -> int | None:
-        """Bytes of the files to fetch, or None where a server does not say."""
+        """Bytes of the files to fetch, or None if a server does not state one."""
         sizes = [offer.size for _, offer in self.offers]
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
@@ -60,29 +57,28 @@ def download(
     changed: bool = False,
     progress: FileProgress = lambda *_: None,
 ) -> dict[str, Record] | None:
-    """Fetch a source into a folder. No byte of its files moves before `agree` has said yes; files that are there as
-    recorded are not fetched again.
+    """Download a source into a folder, after `agree` has returned True; files that exist as recorded are skipped.
 
-    A file is written as `NAME.part` and gets its name when it is whole and verified: by the SHA-256 that the source's
-    registry entry states, or that an earlier download recorded; where there is none, by its size and what digest the
-    server states. One that fails is kept as `NAME.damaged`.
+    A file is written as `NAME.part` and gets its name once it is complete and verified: by the SHA-256 in the registry
+    or of an earlier download, else by the size and digest that the server states. A file that fails is kept as
+    `NAME.damaged`.
 
     Args:
         source: what to fetch.
-        out: the target folder; it is made.
-        agree: is shown the plan, unless all files are there.
-        server: by default one with the usual patience.
-        changed: take files that differ from those recorded; those that are there are then fetched again where their
-            server says that they have changed.
-        progress: called as bytes come.
+        out: the target folder, created if missing.
+        agree: called with the plan, unless all files exist.
+        server: by default one with the default timeouts.
+        changed: accept files that differ from the recorded ones, and download again those that changed on their
+            server.
+        progress: called as bytes arrive.
 
     Returns:
         The records of all files of the source by path, or None where `agree` said no.
 
     Raises:
-        DownloadError: a file can't be had, is damaged, is not the one recorded, or something else lies in its place.
-        FolderError: another download is at work in the folder, or it cannot be written.
-        OSError: it cannot be written; the same call goes on where it stopped.
+        DownloadError: a file is unavailable, damaged or not the recorded one, or another file is in its place.
+        FolderError: another download is running in the folder, or it cannot be written.
+        OSError: it cannot be written; the same call resumes.
     """
     server = server or Server()
     lock = _lock(out)
@@ -129,17 +125,7 @@ def _plan(source: Source, out: Path, known: dict[str, Record], server: Server, c
         if not target.exists():
             offers.append((file, server.ask(file.url)))
         elif file.path in known:
-            if not as_recorded(target, known[file.path]):
-                raise DownloadError(
-                    f"{target} is not what was downloaded on {known[file.path]['date']}: move it away, and give the "
-                    "same command again"
-                )
-            outdated = (
-                known[file.path]["sha256"] != file.sha256
-                if file.sha256
-                else changed and _differs(server.ask(file.url), known[file.path])
-            )
-            if outdated:
+            if _is_outdated(file, target, known[file.path], server, changed):
                 _keep_others(target, known[file.path])
                 offers.append((file, server.ask(file.url)))
             else:
@@ -158,10 +144,24 @@ def _plan(source: Source, out: Path, known: dict[str, Record], server: Server, c
     plan = Plan(source, out, tuple(offers), tuple(there), shutil.disk_usage(out).free, partly)
     if plan.size is not None and plan.size - partly > plan.free:
         raise DownloadError(
-            f"{source.name} has {plan.size:,} bytes, and the disk of {out} has {plan.free:,} left: make room, or give "
+            f"{source.name} has {counted(plan.size, 'bytes')}, and the disk of {out} has {plan.free:,} left: "
+            "free some, or give "
             "another --out"
         )
     return plan
+
+
+def _is_outdated(file: RemoteFile, target: Path, record: Record, server: Server, changed: bool) -> bool:
+    """Return whether a recorded file must be downloaded again: the registry states other content or, with `changed`,
+    the server another version.
+    """
+    if not as_recorded(target, record):
+        raise DownloadError(
+            f"{target} is not what was downloaded on {record['date']}: move it away, and give the same command again"
+        )
+    if file.sha256:
+        return bool(record["sha256"] != file.sha256)
+    return changed and _differs(server.ask(file.url), record)
 
 
 def _differs(offer: Offer, record: Record) -> bool:
@@ -169,7 +169,7 @@ def _differs(offer: Offer, record: Record) -> bool:
 
 
 def _keep_others(target: Path, record: Record) -> None:
-    """Refuse to replace an unpacked folder in which something lies that was not downloaded."""
+    """Refuse to replace an unpacked folder that contains other files."""
     for path in sorted(target.rglob("*")) if record["members"] else []:
         if not path.is_dir() and path.relative_to(target).as_posix() not in record["members"]:
             raise DownloadError(
@@ -191,7 +191,7 @@ def _fetch(
     progress: FileProgress,
     keep: Callable[[Record], None],
 ) -> None:
-    """Fetch, verify and place a file; its record is kept just before, so that no file is there without one."""
+    """Download, verify and place a file; its record is written just before, so that no file lacks one."""
     target = out / file.path
     part = _part(target)
     came = server.fetch(offer, part, lambda done, total: progress(file.path, done, total))

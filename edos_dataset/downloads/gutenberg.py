@@ -1,4 +1,4 @@
-"""`edos download gutenberg`: books of one language from a mirror of Project Gutenberg, as its rules for robots ask for.
+"""`edos download gutenberg`: books in one language from a mirror of Project Gutenberg, following its rules for robots.
 
 Its own site is for people; robots may fetch the catalogue there and books from mirrors, with two seconds between
 requests (https://www.gutenberg.org/policy/robot_access.html, /help/mirroring.html).
@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 
 from edos_dataset.downloads.catalogue import CATALOGUE, Listed, read_catalogue
 from edos_dataset.downloads.fetching import FileProgress, download
-from edos_dataset.downloads.offers import Offer
+from edos_dataset.downloads.records import Record
 from edos_dataset.downloads.registry import RemoteFile, Source
-from edos_dataset.downloads.transfer import DownloadError, NotThereError, Progress, Server
-from edos_dataset.downloads.verifying import Record
-from edos_dataset.languages.codes import check_language, name_of_language, same_language
+from edos_dataset.downloads.transfer import DownloadError, NotThereError, Offer, Progress, Server
+from edos_dataset.languages import check_language, name_of_language, same_language
+from edos_dataset.wording import counted
 
 NAME = "gutenberg"
 CATALOGUE_URL = f"https://www.gutenberg.org/cache/epub/feeds/{CATALOGUE}"
@@ -27,10 +27,10 @@ MIRRORS: tuple[str, ...] = (
     "https://mirror.csclub.uwaterloo.ca/gutenberg",
     "https://www.mirrorservice.org/sites/ftp.ibiblio.org/pub/docs/books/gutenberg",
 )
-"""Public mirrors, of gutenberg.org/MIRRORS.ALL; the first is taken where none is given."""
+"""Public mirrors, from gutenberg.org/MIRRORS.ALL; the first is the default."""
 
 PAUSE = 2.0
-"""Seconds between two requests, as Project Gutenberg asks for."""
+"""Seconds between two requests, as Project Gutenberg requires."""
 
 LICENCE = "public domain in the USA for nearly all; the name goes under the Project Gutenberg License"
 CONSEQUENCES = (
@@ -45,9 +45,9 @@ class Wanted:
     """What a download of books will do.
 
     Attributes:
-        language: code.
-        limit: books at most.
-        mirror: where they come from.
+        language: language code.
+        limit: maximum number of books.
+        mirror: address of the mirror.
         out: the target folder.
     """
 
@@ -76,20 +76,21 @@ class Wanted:
 
     @property
     def title(self) -> str:
-        """What is fetched, in words."""
+        """Description of what is fetched."""
         return (
-            f"Project Gutenberg in {name_of_language(self.language)}: its catalogue, and {self.limit:,} books at most"
+            f"Project Gutenberg in {name_of_language(self.language)}: its catalogue, and "
+            f"{counted(self.limit, 'books')} at most"
         )
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """What came.
+    """The result of a download of books.
 
     Attributes:
-        records: of each file that is there now, by path.
-        missing: books of the catalogue that the mirror has no plain text of.
-        listed: books of the language in the catalogue.
+        records: path → record of each file that exists now.
+        missing: books in the catalogue without plain text on the mirror.
+        listed: number of books in the language in the catalogue.
     """
 
     records: dict[str, Record]
@@ -98,12 +99,12 @@ class Fetched:
 
 
 class PoliteServer(Server):
-    """A server that is left in peace between two requests.
+    """A server with a pause between requests.
 
     Args:
-        pause: seconds.
-        wait: as of `Server`.
-        timeout: likewise.
+        pause: seconds between two requests.
+        wait: as for `Server`.
+        timeout: as for `Server`.
     """
 
     def __init__(self, pause: float = PAUSE, wait: float = 2.0, timeout: float = 30.0) -> None:
@@ -112,12 +113,12 @@ class PoliteServer(Server):
         self._last = -pause
 
     def ask(self, url: str) -> Offer:
-        """Ask about a file, once the pause is over."""
+        """Ask about a file after the pause."""
         self._rest()
         return super().ask(url)
 
     def fetch(self, offer: Offer, part: Path, progress: Progress) -> Offer:
-        """Fetch a file, once the pause is over."""
+        """Fetch a file after the pause."""
         self._rest()
         return super().fetch(offer, part, progress)
 
@@ -134,24 +135,24 @@ def fetch_books(
     changed: bool = False,
     progress: FileProgress = lambda *_: None,
 ) -> Fetched | None:
-    """Fetch the catalogue and the first books of a language by their number; what is there is not asked for again, so a
-    download that was stopped goes on.
+    """Fetch the catalogue and the first books of a language by number. Existing files are not requested again, so the
+    same call resumes an interrupted download.
 
     Args:
-        wanted: what.
-        agree: is shown that, before a byte moves.
-        server: by default one with the pause that Project Gutenberg asks for.
-        changed: fetch the catalogue, and what has changed, anew.
-        progress: called as bytes come.
+        wanted: what to download.
+        agree: called with it before anything is fetched.
+        server: by default one with the pause that Project Gutenberg requires.
+        changed: fetch the catalogue and changed files again.
+        progress: called as bytes arrive.
 
     Returns:
-        What came, or None where `agree` said no.
+        The downloaded files, or None if `agree` returned False.
 
     Raises:
-        DownloadError: a file can't be had or is damaged.
-        ValueError: the catalogue is none, or knows no book of the language.
-        FolderError: as `download`.
-        OSError: likewise.
+        DownloadError: a file is unavailable or damaged.
+        ValueError: the catalogue is invalid, or lists no book in the language.
+        FolderError: as for `download`.
+        OSError: as for `download`.
     """
     server = server or PoliteServer()
     if not agree(wanted):
@@ -186,7 +187,7 @@ def fetch_books(
 def _fetch_book(
     wanted: Wanted, book: Listed, server: Server, changed: bool, progress: FileProgress
 ) -> dict[str, Record] | None:
-    """Fetch a book in the first form that the mirror has, None where it has none of them."""
+    """Fetch a book in the first form that the mirror has; None if it has none."""
     for address in addresses(book.number):
         file = RemoteFile(f"{wanted.mirror.rstrip('/')}/{address}", f"{NAME}/{wanted.language}/pg{book.number}.txt")
         source = Source(wanted.source, wanted.title, LICENCE, CONSEQUENCES, (file,))
@@ -195,14 +196,14 @@ def _fetch_book(
         except NotThereError:
             continue
         except DownloadError as error:
-            if "web page instead of the file" not in str(error):  # what some mirrors give for a file that is missing
+            if "web page instead of the file" not in str(error):  # which some mirrors return for a missing file
                 raise
     return None
 
 
 def addresses(number: int) -> Iterator[str]:
-    """Yield where a mirror may have the plain text of a book, the likeliest first: the generated one in UTF-8, then
-    those of the main collection, which lie below all digits of the number but the last ("1/2/3/1234").
+    """Yield the possible addresses of a book's plain text on a mirror, likeliest first: the generated UTF-8 file, then
+    those of the main collection, in folders named by all digits of the number but the last ("1/2/3/1234").
     """
     yield f"cache/epub/{number}/pg{number}.txt"
     folder = "/".join([*(str(number)[:-1] or "0"), str(number)])

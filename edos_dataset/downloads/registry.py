@@ -1,5 +1,6 @@
 """The public sources that `edos download` knows: addresses, licences, and checksums where someone states them."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -13,11 +14,11 @@ class RemoteFile:
 
     Attributes:
         url: where it is.
-        path: where it goes, relative to the target folder, "/" between parts; of an archive that is unpacked, the
-            folder of its content.
-        sha256: hex, or "" where nobody states it: then the size and what the server says are checked, and what came is
+        path: where it goes, relative to the target folder, "/" between parts; for an archive to unpack, the folder of
+            its content.
+        sha256: hex, or "" if not published: then the size and the server's digest are checked, and the SHA-256 is
             recorded for the next time.
-        unpack: whether it is an archive to unpack; a folder that all of it lies in is left out.
+        unpack: whether it is an archive to unpack; a single top folder is removed.
     """
 
     url: str
@@ -31,10 +32,10 @@ class Source:
     """A public source.
 
     Attributes:
-        name: what `edos download` calls it.
+        name: its name for `edos download`.
         title: what it is.
         licence: as its owners state it.
-        consequences: what that means for whoever uses it.
+        consequences: what that means for its users.
         files: its files.
     """
 
@@ -45,7 +46,7 @@ class Source:
     files: tuple[RemoteFile, ...]
 
 
-_OPUS = "https://object.pouta.csc.fi/OPUS-OpenSubtitles/v2018/xml"
+_OPUS = "https://object.pouta.csc.fi/OPUS-OpenSubtitles"
 _PARLAI = "https://dl.fbaipublicfiles.com/parlai"
 _GITHUB = "https://raw.githubusercontent.com"
 _EDOS = (
@@ -70,6 +71,14 @@ sq sr sv ta te th tl tr uk ur vi zh_cn zh_tw
 LANGUAGES = tuple(_CODES.split())
 """The languages of OPUS OpenSubtitles v2018, by its own codes."""
 
+_FORMS = {"2018": "xml", "2016": "xml", "2024": "raw"}
+"""The form of each release that is downloaded: XML of words, or of the text as it is, which is half as long."""
+
+RELEASES = tuple(_FORMS)
+"""The releases of OPUS OpenSubtitles; that of the papers, 2018, is the first."""
+
+_OF_2024 = re.compile(r"opensubtitles2024-([a-z]{2,3}(?:_[a-z]{2})?)", re.ASCII | re.IGNORECASE)
+
 _OPUS_SHA256 = {
     "en": "917af90fcaa8b0ebb3d59d9f8d205f304f31bf92cbf15aa6e9ee030f6691755e"
 }  # ParlAI, tasks/opensubtitles/build_2018.py
@@ -86,16 +95,26 @@ _GOEMOTIONS = (
     ("test.tsv", "test.tsv", "b91598b43297db06cca27a29fe2d0442dffea029"),
     ("labels.txt", "emotions.txt", "018cbe7892d848bc871d482fd2868089037e375f"),
 )
-"""Our name of a file, theirs, and the commit that last changed it."""
+"""Our name for a file, their name, and the commit that last changed it."""
 
 
-def opensubtitles(language: str) -> Source:
-    """Return the source of a language of OPUS OpenSubtitles v2018, parsed XML (Lison and Tiedemann, 2016)."""
-    file = RemoteFile(f"{_OPUS}/{language}.zip", f"opensubtitles/{language}.zip", _OPUS_SHA256.get(language, ""))
-    title = f"OPUS OpenSubtitles v2018, {language}: parsed XML, for `edos curate`"
+def opensubtitles(language: str, release: str = "2018") -> Source:
+    """Return the source of a language of OPUS OpenSubtitles (Lison and Tiedemann, 2016), for `edos curate`.
+
+    Args:
+        language: code of OPUS. The release of 2024 has more languages than `LANGUAGES`, and capitals for countries.
+        release: one of `RELEASES`.
+    """
+    form, first = _FORMS[release], release == RELEASES[0]
+    code, _, country = language.lower().partition("_")
+    language = "_".join(filter(None, (code, country.upper() if release == "2024" else country)))
+    name = "opensubtitles" if first else f"opensubtitles{release}"
+    url, sha256 = f"{_OPUS}/v{release}/{form}/{language}.zip", _OPUS_SHA256.get(language, "") if first else ""
+    file = RemoteFile(url, f"{name}/{language}.zip", sha256)
+    words = "parsed XML" if form == "xml" else "XML of whole sentences"
     return Source(
-        f"opensubtitles-{language}",
-        title,
+        f"{name}-{language}",
+        f"OPUS OpenSubtitles v{release}, {language}: {words}, for `edos curate`",
         "none stated by OPUS; it asks to link to opensubtitles.org",
         _SUBTITLES,
         (file,),
@@ -192,17 +211,20 @@ OTHERS = (
 
 def sources() -> Iterator[Source]:
     """Yield all sources."""
-    yield from map(opensubtitles, LANGUAGES)
+    for release in RELEASES:
+        yield from (opensubtitles(language, release) for language in LANGUAGES)
     yield from OTHERS
 
 
 def find_source(name: str) -> Source:
-    """Return the source of a name.
+    """Return the source with a name.
 
     Raises:
         ValueError: there is none; the message gives the nearest names.
     """
     known = {source.name: source for source in sources()}
+    if match := _OF_2024.fullmatch(name):  # it has languages that are not listed here
+        return opensubtitles(match[1], "2024")
     if name not in known:
         others = [source.name for source in OTHERS]
         close = get_close_matches(name, ["opensubtitles-en", *others], n=2, cutoff=0.5) or ["opensubtitles-en", *others]

@@ -1,60 +1,105 @@
-"""A file over HTTP with patience: asked about first, resumed where it stopped, begun anew where it has changed (RFC
-9110, Sections 13 and 14).
+"""Download of a file over HTTP with retries: queried first, resumed after an interruption, restarted if it has changed
+(RFC 9110, Sections 13 and 14).
 """
 
+import base64
+import binascii
 import json
 import re
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, replace
-from email.utils import parsedate_to_datetime
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from edos_dataset.downloads.offers import Offer, digests_of
-from edos_dataset.runs.foreign import json_of
+from edos_dataset.runs.http import PASSING, asked_wait, httpx
+from edos_dataset.runs.retries import TransientError, call_with_retries
 from edos_dataset.runs.shards import write_text
+from edos_dataset.runs.untrusted import json_of
 from edos_dataset.version import __version__
+from edos_dataset.wording import counted
 
-try:
-    import httpx2 as httpx  # one of the two comes with huggingface_hub, by its version
-except ImportError:
-    import httpx  # type: ignore[import-not-found, no-redef, unused-ignore]
+
+@dataclass(frozen=True)
+class Offer:
+    """What a server states about a file.
+
+    Attributes:
+        url: the file's address, before any redirection.
+        size: bytes, or None if not stated.
+        etag: its ETag, or "".
+        modified: its Last-Modified, or "".
+        sha256: hex digest of the whole file, or "" if not stated.
+        md5: the same for MD5.
+    """
+
+    url: str
+    size: int | None
+    etag: str = ""
+    modified: str = ""
+    sha256: str = ""
+    md5: str = ""
+
+    def __post_init__(self) -> None:
+        """Check the types, as a record kept by an earlier download may be damaged."""
+        texts = (self.url, self.etag, self.modified, self.sha256, self.md5)
+        if not all(type(text) is str for text in texts) or not (self.size is None or type(self.size) is int):
+            raise TypeError(f"an offer holds texts and a size in bytes, got {self}")
+
+    @property
+    def validator(self) -> str:
+        """What distinguishes this version of the file: a strong ETag, else the date; "" if there is neither, so that a
+        download cannot be resumed.
+        """
+        return self.etag if self.etag and not self.etag.startswith("W/") else self.modified
+
+
+def digests_of(headers: Mapping[str, str]) -> tuple[str, str]:
+    """Return the SHA-256 and MD5 (hex) that a server states for the whole file, each "" if not stated (RFC 9530, RFC
+    3230, and the headers of Google and Amazon).
+    """
+    stated = ", ".join(headers.get(name, "") for name in ("Repr-Digest", "Digest", "x-goog-hash"))
+    digests = {
+        name.lower(): value.strip(":") for name, value in re.findall(r"(?<![\w-])([\w-]+)=(:?[\w+/]+=*:?)", stated)
+    }
+    sha256, md5 = (
+        digests.get("sha-256") or headers.get("x-amz-checksum-sha256"),
+        digests.get("md5") or headers.get("Content-MD5"),
+    )
+    return _hex(sha256 or "", 32), _hex(md5 or "", 16)
+
+
+def _hex(value: str, length: int) -> str:
+    with suppress(binascii.Error, ValueError):
+        raw = base64.b64decode(value, validate=True)
+        return raw.hex() if len(raw) == length else ""
+    return ""
+
 
 Progress = Callable[[int, int | None], None]
-"""Called with the bytes that are there and those of the whole file, where the server says how many."""
+"""Called with the bytes so far and the size of the whole file, if the server states it."""
 
 _TRIES = 5
-_LONGEST = 120.0  # seconds that a try waits; a server that asks for more is told of instead
-_UNSTATED = 2**30  # bytes at most of a file whose size nobody states
+_LONGEST = 120.0  # maximum seconds between attempts; if a server asks for more, that is reported
+_UNSTATED = 2**30  # maximum bytes of a file whose size is not stated
 _NEVER = (httpx.TooManyRedirects, httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.DecodingError)
-_PASSING = (408, 425, 429, 500, 502, 503, 504)
-_NO_HEAD = (400, 403, 405, 501)  # servers that answer a GET all the same
-_WHOLE = {"Accept-Encoding": "identity"}  # lengths and digests are those of the file
+_NO_HEAD = (400, 403, 405, 501)  # status codes of servers that may still answer a GET
+_WHOLE = {"Accept-Encoding": "identity"}  # so that lengths and digests are those of the file
 
 
 class DownloadError(ValueError):
-    """A file could not be had, or is not what it should be; the message says why, and what to do."""
+    """A file is unavailable or not as expected; the message says why and what to do."""
 
 
 class NotThereError(DownloadError):
     """The server has no such file."""
 
 
-class _Passing(Exception):
-    """A failure that may pass, with the seconds that the server asks to wait."""
-
-    def __init__(self, said: str, wait: float | None = None) -> None:
-        super().__init__(said)
-        self.wait = wait
-
-
 class Server:
-    """Servers of files, asked with patience.
+    """A client of file servers that retries after transient failures.
 
     Args:
-        wait: seconds before the second try; they double with each. Where the server says how long to wait, that counts.
-        timeout: seconds without a byte after which a connection counts as cut.
+        wait: seconds before the second attempt, doubled for each further one, unless the server says how long to wait.
+        timeout: seconds without a byte after which a connection counts as lost.
     """
 
     def __init__(self, wait: float = 1.0, timeout: float = 30.0) -> None:
@@ -66,7 +111,7 @@ class Server:
         """Ask about a file without fetching it.
 
         Raises:
-            DownloadError: it is not there, or the server does not answer.
+            DownloadError: it does not exist, or the server does not answer.
         """
 
         def asked() -> Offer:
@@ -76,60 +121,61 @@ class Server:
                     return self._offer(url, response)
             return self._offer(url, response)
 
-        return self._patiently(url, asked, lambda: 0)
+        return self._call(url, asked, lambda: 0)
 
     def fetch(self, offer: Offer, part: Path, progress: Progress) -> Offer:
-        """Fetch a file to `part`, which goes on where it stopped if it is of the same version; beside it, `.json` says
-        of which version it is.
+        """Fetch a file to `part`, resuming it if it is of the same version, which is recorded beside it in `.json`.
 
         Args:
-            offer: what `ask` gave.
-            part: the file to write; whatever happens, what came of it is kept.
+            offer: the result of `ask`.
+            part: the file to write; what has arrived is kept whatever happens.
             progress: called after each block.
 
         Returns:
-            What the server said of the file that came, which may be newer than what was asked about.
+            What the server states about the file sent, which may be newer than the one asked about.
 
         Raises:
-            DownloadError: the server refuses, or gives up, or sends more than it offered.
+            DownloadError: the server refuses, fails repeatedly, or sends more than it offered.
             OSError: it cannot be written.
         """
         part.parent.mkdir(parents=True, exist_ok=True)
-        came = self._patiently(offer.url, lambda: self._receive(offer, part, progress), lambda: _size(part))
+        came = self._call(offer.url, lambda: self._receive(offer, part, progress), lambda: _size(part))
         same = (
             came.validator == offer.validator and came.size == offer.size
-        )  # then what it said of one holds of the other
+        )  # then what it stated about one holds for the other
         return replace(came, sha256=came.sha256 or offer.sha256 * same, md5=came.md5 or offer.md5 * same)
 
     def _receive(self, offer: Offer, part: Path, progress: Progress) -> Offer:
-        known = _read_state(part)
-        there = _size(part) if known and known.validator and known.url == offer.url else 0
+        known = _read_state(part, offer.url)
+        there = _size(part) if known else 0
         if known and there and there == known.size == offer.size and known.validator == offer.validator:
             return known
         headers = {"Range": f"bytes={there}-", "If-Range": known.validator} if known and there else {}
         with self._client.stream("GET", offer.url, headers=headers) as response:
-            if response.status_code == 416:
-                part.unlink(missing_ok=True)
-                raise _Passing("it has fewer bytes than were fetched", 0)
-            came = self._offer(offer.url, response)
-            if response.status_code == 206:
-                if known is None or _first_byte(response) != there or came.validator not in ("", known.validator):
-                    part.unlink(missing_ok=True)
-                    raise _Passing("it went on with another part or version of the file", 0)
-                came = known
-            else:
-                there = 0
-                part.unlink(missing_ok=True)  # before its state goes, so that the two never disagree
-                write_text(_state(part), json.dumps(asdict(came)))
-            if came.size is not None and offer.size is not None and came.size > offer.size:
-                raise DownloadError(
-                    f"{offer.url} has grown from {offer.size:,} to {came.size:,} bytes since it was asked about: give "
-                    "the same command again"
-                )
+            came, there = self._begin(offer, part, known, response)
+            _check_growth(offer, came)
             self._write(response, part, there, came.size, _most(came, offer), progress)
         if came.size is not None and _size(part) < came.size:
-            raise _Passing(f"it ended after {_size(part):,} of {came.size:,} bytes")
+            raise TransientError(f"it ended after {_size(part):,} of {counted(came.size, 'bytes')}")
         return came
+
+    def _begin(self, offer: Offer, part: Path, known: Offer | None, response: httpx.Response) -> tuple[Offer, int]:
+        """Return what a server states about the file it sends, and after how many bytes of the part it continues. A
+        part of another version or position is removed.
+        """
+        if response.status_code == 416:
+            part.unlink(missing_ok=True)
+            raise TransientError("it has fewer bytes than were fetched", 0)
+        came = self._offer(offer.url, response)
+        if response.status_code != 206:
+            part.unlink(missing_ok=True)  # before its state goes, so that the two never disagree
+            write_text(_state(part), json.dumps(asdict(came)))
+            return came, 0
+        there = _size(part)
+        if known is None or _first_byte(response) != there or came.validator not in ("", known.validator):
+            part.unlink(missing_ok=True)
+            raise TransientError("it sent another part or version of the file", 0)
+        return known, there
 
     @staticmethod
     def _write(
@@ -142,21 +188,21 @@ class Server:
                     there += len(block)
                     if there > most:
                         raise DownloadError(
-                            f"{response.request.url} sends more than the {most:,} bytes "
+                            f"{response.request.url} sends more than the {counted(most, 'bytes')} "
                             f"{'that nobody should exceed without stating a size' if size is None else 'it stated'}: "
                             "it is not fetched"
                         )
                     file.write(block)
                     progress(there, size)
         except OSError as error:
-            error.filename = error.filename or str(part)  # a full disk says nothing of the file
+            error.filename = error.filename or str(part)  # a full disk says nothing about the file
             raise
 
     @staticmethod
     def _offer(url: str, response: httpx.Response) -> Offer:
         status, headers = response.status_code, response.headers
-        if status in _PASSING:
-            raise _Passing(f"{status} {response.reason_phrase}", _asked_wait(headers.get("Retry-After", "")))
+        if status in PASSING:
+            raise TransientError(f"{status} {response.reason_phrase}", asked_wait(headers.get("Retry-After", "")))
         if status not in (200, 206):
             said = f"{url} answers {status} {response.reason_phrase}"
             if status in (404, 410):
@@ -184,34 +230,31 @@ class Server:
             *digests,
         )
 
-    def _patiently(self, url: str, call: Callable[[], Offer], there: Callable[[], int]) -> Offer:
-        """Call until it answers; tries that brought bytes don't count."""
-        failures, most = 0, there()
-        while True:
-            try:
-                return call()
-            except _NEVER as error:
+    def _call(self, url: str, call: Callable[[], Offer], received: Callable[[], int]) -> Offer:
+        """Call until it answers; attempts that received bytes do not count."""
+
+        def transient(error: Exception) -> TransientError | None:
+            if isinstance(error, _NEVER):
                 raise DownloadError(f"{url} leads nowhere ({error}): look at the address in a browser") from error
-            except (_Passing, httpx.TransportError) as error:
-                now = there()
-                failures = 1 if now > most else failures + 1
-                most = max(most, now)
-                if failures == _TRIES:
-                    kept = f"; {now:,} bytes are kept" if now else ""
-                    said = str(error) or type(error).__name__
-                    raise DownloadError(
-                        f"{url} failed at {_TRIES} tries ({said}){kept}: give the same command again later"
-                    ) from error
-                asked = error.wait if isinstance(error, _Passing) else None
-                if asked is not None and asked > _LONGEST:
-                    raise DownloadError(
-                        f"{url} asks to wait for {min(asked, 1e9):,.0f} seconds: give the same command again then"
-                    ) from error
-                time.sleep(min(self._wait * 2 ** (failures - 1), _LONGEST) if asked is None else asked)
+            if isinstance(error, httpx.TransportError):
+                return TransientError(str(error) or type(error).__name__)
+            if not isinstance(error, TransientError):
+                return None
+            if error.wait is not None and error.wait > _LONGEST:
+                raise DownloadError(
+                    f"{url} asks to wait for {min(error.wait, 1e9):,.0f} seconds: give the same command again then"
+                ) from error
+            return error
+
+        def give_up(failure: TransientError) -> DownloadError:
+            kept = f"; {counted(received(), 'bytes are')} kept" if received() else ""
+            return DownloadError(f"{url} failed at {_TRIES} tries ({failure}){kept}: give the same command again later")
+
+        return call_with_retries(call, transient, give_up, _TRIES, self._wait, _LONGEST, received)
 
 
 def forget(part: Path) -> None:
-    """Remove what says of which version a part is."""
+    """Remove the record of a part's version."""
     _state(part).unlink(missing_ok=True)
 
 
@@ -219,15 +262,26 @@ def _state(part: Path) -> Path:
     return part.with_name(f"{part.name}.json")
 
 
-def _read_state(part: Path) -> Offer | None:
+def _read_state(part: Path, url: str) -> Offer | None:
+    """Return what was stated about a part; None if it cannot be resumed from this address."""
     try:
-        return Offer(**json_of(_state(part).read_bytes()))
-    except (OSError, ValueError, TypeError):  # absent or damaged: begin anew
+        known = Offer(**json_of(_state(part).read_bytes()))
+    except (OSError, ValueError, TypeError):  # absent or damaged: start again
         return None
+    return known if known.validator and known.url == url else None
+
+
+def _check_growth(offer: Offer, came: Offer) -> None:
+    if came.size is not None and offer.size is not None and came.size > offer.size:
+        raise DownloadError(
+            f"{offer.url} has grown from {offer.size:,} to {counted(came.size, 'bytes')} since it was asked "
+            "about: give the same "
+            "command again"
+        )
 
 
 def _most(came: Offer, offer: Offer) -> int:
-    """Return how many bytes may come: what was stated now, or when it was asked, or what nobody needs to state."""
+    """Return the maximum number of bytes to accept: the size stated now, else the one offered, else a fixed limit."""
     return next((size for size in (came.size, offer.size) if size is not None), _UNSTATED)
 
 
@@ -238,11 +292,3 @@ def _size(path: Path) -> int:
 def _first_byte(response: httpx.Response) -> int | None:
     span = re.match(r"bytes (\d+)-", response.headers.get("Content-Range", ""))
     return int(span[1]) if span else None
-
-
-def _asked_wait(value: str) -> float | None:
-    if value.isdecimal():
-        return float(value)
-    with suppress(ValueError, TypeError, OverflowError):
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    return None

@@ -1,4 +1,4 @@
-"""Archives unpacked: nothing outside the folder, no links, and the folder appears at one stroke."""
+"""Unpacking archives safely: nothing outside the folder, no links, and the folder appears atomically."""
 
 import errno
 import gzip
@@ -16,6 +16,7 @@ from typing import IO, NamedTuple
 
 from edos_dataset.downloads.transfer import DownloadError
 from edos_dataset.runs.shards import left_by_killed, temporary_beside
+from edos_dataset.wording import counted
 
 _DAMAGED = (
     gzip.BadGzipFile,
@@ -28,7 +29,7 @@ _DAMAGED = (
     NotImplementedError,
     RuntimeError,
 )
-_PADDING = 10 * 2**20  # bytes that tar programs write behind an archive's end, at most
+_PADDING = 10 * 2**20  # most bytes that tar programs write after an archive's end
 
 
 class _Member(NamedTuple):
@@ -39,19 +40,18 @@ class _Member(NamedTuple):
 
 
 def unpack(archive: Path, folder: Path, keep: Callable[[dict[str, str]], None] = lambda _: None) -> dict[str, str]:
-    """Unpack a tar (plain or compressed) or zip archive; a folder that all of it lies in is left out, and so are
-    resource files of macOS.
+    """Unpack a tar (plain or compressed) or zip archive, without a single top folder and without macOS resource files.
 
     Args:
         archive: the file.
-        folder: where its content goes; what lies there is replaced.
-        keep: called with what is returned just before the folder gets its name, so that none is there without a record.
+        folder: the target, replaced if it exists.
+        keep: called with the result just before the folder gets its name, so that no folder lacks a record.
 
     Returns:
         Path below the folder, "/" between parts, and SHA-256 of each file.
 
     Raises:
-        DownloadError: the archive is damaged, or holds a link, a device, a path outside, or a path twice.
+        DownloadError: the archive is damaged, or contains a link, a device, a path outside the folder, or a path twice.
         OSError: it cannot be written.
     """
     temporary = temporary_beside(folder)
@@ -63,7 +63,7 @@ def unpack(archive: Path, folder: Path, keep: Callable[[dict[str, str]], None] =
         keep(digests)
         _put(temporary, folder)
     except (*_DAMAGED, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # of the disk; what unpacks bz2 gives none
+        if isinstance(error, OSError) and error.errno is not None:  # a disk error; the errors of bz2 have no errno
             raise
         raise DownloadError(f"{archive} is damaged: {error or type(error).__name__}") from error
     finally:
@@ -83,14 +83,14 @@ def _members(archive: Path) -> Iterator[list[_Member]]:
 
 
 def _read_to_the_end(tar: tarfile.TarFile) -> None:
-    """Read what is behind a tar's end: a compressed one has its checksum there, which tarfile never looks at."""
+    """Read past a tar's end, where a compressed one has its checksum, which tarfile does not verify."""
     left = _PADDING
     stream = tar.fileobj
     assert stream is not None
     while block := stream.read(1 << 20):
         left -= len(block)
         if left < 0:
-            raise tarfile.ReadError("it goes on behind its end")
+            raise tarfile.ReadError("it continues after its end")
 
 
 def _of_zip(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> _Member:
@@ -101,14 +101,14 @@ def _of_zip(opened: zipfile.ZipFile, info: zipfile.ZipInfo) -> _Member:
 def _of_tar(tar: tarfile.TarFile, info: tarfile.TarInfo) -> _Member:
     def content() -> IO[bytes]:
         file = tar.extractfile(info)
-        assert file is not None  # it is, for what is a file
+        assert file is not None  # never None for a regular file
         return file
 
     return _Member(info.name, info.size, info.isreg(), content)
 
 
 def _write(archive: Path, members: list[_Member], folder: Path) -> dict[str, str]:
-    """Write the members to a new folder; the archive is wholly checked before a byte of it is written."""
+    """Write the members to a new folder, after checking the whole archive."""
     paths = {}
     for member in members:
         path = _inside(archive, member)
@@ -122,7 +122,11 @@ def _write(archive: Path, members: list[_Member], folder: Path) -> dict[str, str
     folder.mkdir(parents=True)
     size, free = sum(member.size for member in paths.values()), shutil.disk_usage(folder).free
     if size > free:
-        raise OSError(errno.ENOSPC, f"no room to unpack {size:,} bytes, the disk has {free:,} left", str(folder.parent))
+        raise OSError(
+            errno.ENOSPC,
+            f"no space for {counted(size, 'unpacked bytes')}, the disk has {free:,} left",
+            str(folder.parent),
+        )
     return {
         "/".join(path.parts[skip:]): _copy(member, folder.joinpath(*path.parts[skip:]))
         for path, member in sorted(paths.items())
@@ -151,7 +155,7 @@ def _copy(member: _Member, target: Path) -> str:
             sha256.update(block)
             file.write(block)
     if left:
-        raise EOFError(f"{member.name} has {member.size - left:,} instead of {member.size:,} bytes")
+        raise EOFError(f"{member.name} has {member.size - left:,} instead of {counted(member.size, 'bytes')}")
     return sha256.hexdigest()
 
 
@@ -160,7 +164,7 @@ def _old(folder: Path) -> Path:
 
 
 def _put(temporary: Path, folder: Path) -> None:
-    """Rename a folder to its place; what lies there goes only once the new one does."""
+    """Rename a folder to its place; what is there is removed only once the new one replaces it."""
     old = temporary_beside(_old(folder))
     if folder.exists():
         folder.rename(old)

@@ -1,1 +1,1 @@
-"""Sentence encoders, and the folders in which what was learned lies."""
+"""Sentence encoders, and the files of trained models."""

@@ -1,12 +1,11 @@
-"""Fine-tuned encoders small enough to ship: what training changed of a backbone that is there anyway, in 8 bits.
+"""Fine-tuned encoders small enough to ship: their difference from a backbone that is installed anyway, in 8 bits.
 
-`changes` keeps, of weights around all-MiniLM-L6-v2 or another backbone, the difference of every matrix to the
-backbone's as whole numbers from -127 to 127 with one factor a row, and everything else (biases, normalisations, heads)
-in half precision; what is equal is left out. `restore` puts the weights together again.
+`changes` stores the difference of each matrix from the backbone's as integers from -127 to 127 with one factor per row,
+and all other weights (biases, normalisations, heads) in half precision; unchanged weights are omitted. `restore`
+returns the full weights.
 """
 
 from collections.abc import Collection, Mapping
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ import numpy.typing as npt
 from safetensors.numpy import load_file
 
 from edos_dataset.encoders.encoder import DEFAULT_MODEL, model_folder
-from edos_dataset.encoders.rounding import FACTOR, rounded
 
 Tensors = dict[str, npt.NDArray[Any]]
 
@@ -23,8 +21,8 @@ def changes(weights: Mapping[str, npt.NDArray[Any]], backbone: str = DEFAULT_MOD
     """Return weights in the packed form.
 
     Args:
-        weights: by name; those of the backbone begin with "encoder.".
-        backbone: the name of an encoder that training began with, as `model_folder` knows it.
+        weights: weights by name; those of the backbone begin with "encoder.".
+        backbone: the encoder from which training started, by a name that `model_folder` accepts.
     """
     base = _backbone(backbone)
     packed: Tensors = {}
@@ -40,16 +38,16 @@ def changes(weights: Mapping[str, npt.NDArray[Any]], backbone: str = DEFAULT_MOD
 
 
 def restore(packed: Tensors, names: Collection[str], backbone: str = DEFAULT_MODEL) -> Tensors:
-    """Return all weights, float32, of the packed ones, and of the backbone's those that have one of some names: a model
-    need not use all of it.
+    """Return float32 weights: the packed ones, and those of the backbone that are in `names`, since a model need not
+    use all of them.
 
     Raises:
-        KeyError: a change is there without its factors or the other way round, or is of what the backbone lacks.
+        KeyError: a difference lacks its factors, factors lack their difference, or the backbone lacks a weight.
     """
     weights: Tensors = {name: value for name, value in _backbone(backbone).items() if name in names}
     for name, value in packed.items():
         if name.endswith(FACTOR):
-            packed[name.removesuffix(FACTOR)]  # without it the backbone's own would pass for what was learned
+            packed[name.removesuffix(FACTOR)]  # else the backbone's weight would silently stay unchanged
         elif value.dtype == np.int8:
             weights[name] = weights[name] + value.astype(np.float32) * packed[name + FACTOR]
         else:
@@ -57,10 +55,33 @@ def restore(packed: Tensors, names: Collection[str], backbone: str = DEFAULT_MOD
     return weights
 
 
-@cache
 def _backbone(name: str) -> Tensors:
-    """Return a backbone's weights by the names they have in a model around it."""
     weights = load_file(model_folder(name) / "model.safetensors")
     return {
-        f"encoder.{name}": value.astype(np.float32) for name, value in weights.items() if "position_ids" not in name
+        f"encoder.{name}": value.astype(np.float32, copy=False)
+        for name, value in weights.items()
+        if "position_ids" not in name
     }
+
+
+FACTOR = ":factor"
+"""Suffix of the name of a matrix's factors."""
+
+
+def rounded(
+    matrix: npt.NDArray[Any], kind: npt.DTypeLike = np.float32, least: float = 1e-12
+) -> tuple[npt.NDArray[np.int8], npt.NDArray[Any]]:
+    """Quantise a matrix to 8 bits, integers from -127 to 127 with one factor per row.
+
+    Args:
+        matrix: [rows, columns], of floats.
+        kind: type of the factors.
+        least: minimum factor, used for a row of zeros.
+
+    Returns:
+        int8 [rows, columns] and factors [rows, 1]. Their product differs from the matrix by at most half a factor.
+    """
+    largest = np.abs(matrix).max(axis=1, keepdims=True)
+    factor = np.maximum(largest / 127, least).astype(kind)
+    # If the factor was itself rounded down, the largest value of its row would become 128.
+    return np.rint(matrix / factor).clip(-127, 127).astype(np.int8), factor

@@ -1,7 +1,7 @@
-"""The folder in which something learned lies: its arrays with what is said of them, and the record of its making.
+"""Folders of trained models: arrays with metadata, and the record of how they were made.
 
-Such folders come from others too, and copies break off, so whatever is wrong with a file is one sentence that names it.
-Arrays are safetensors and nothing else: formats that run code when they are read, such as pickles, are not read.
+Folders are untrusted input and copies may be incomplete, so every error is one sentence that names the file. Arrays
+must be safetensors: formats that can run code when they are read, such as pickles, are refused.
 """
 
 import hashlib
@@ -23,22 +23,22 @@ from edos_dataset.runs.shards import replacing, write_text
 Arrays = dict[str, npt.NDArray[Any]]
 _RECORD = "record.json"
 _LARGEST_JSON = 1 << 27
-_MEND = "it is damaged, or no file of such a model: copy, fetch or make the model again"
+_MEND = "it is damaged or not a file of such a model: copy, download or train the model again"
 
 
 def pack(arrays: Mapping[str, npt.NDArray[Any]], facts: Mapping[str, str]) -> bytes:
-    """Return arrays and facts as a safetensors file."""
-    # safetensors writes the memory as it lies: a transposed view would come back as other weights
+    """Return the content of a safetensors file with these arrays and metadata."""
+    # safetensors writes memory in its order: a transposed view would be read back as different weights
     return save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, dict(facts))
 
 
 def identify(packed: bytes) -> str:
-    """Return the digest (16 hex digits) by which fingerprints know a scorer."""
+    """Return a digest, 16 hex digits, for fingerprints."""
     return hashlib.sha256(packed).hexdigest()[:16]
 
 
 def write_folder(folder: str | Path, file: str, packed: bytes, record: Mapping[str, Any]) -> None:
-    """Write the packed arrays and `record.json` into a folder, made if needed."""
+    """Write packed arrays and `record.json` into a folder, which is created if needed."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with replacing(folder / file) as temporary:
@@ -47,10 +47,10 @@ def write_folder(folder: str | Path, file: str, packed: bytes, record: Mapping[s
 
 
 def read_folder(folder: str | Path, file: str) -> tuple[Arrays, dict[str, str], dict[str, Any]]:
-    """Return the arrays, the facts and the record that `write_folder` wrote.
+    """Return the arrays, metadata and record that `write_folder` wrote.
 
     Raises:
-        FileNotFoundError: the folder holds no such file.
+        FileNotFoundError: the folder has no such file.
         ValueError: a file is damaged.
     """
     folder = Path(folder)
@@ -60,7 +60,7 @@ def read_folder(folder: str | Path, file: str) -> tuple[Arrays, dict[str, str], 
 
 
 def kept_folder(name: str) -> Path:
-    """Return where what the package ships packed is kept, unpacked, once a machine: in the cache of Hugging Face."""
+    """Return the folder in Hugging Face's cache for the unpacked form of a shipped model, one copy per machine."""
     from huggingface_hub.constants import HF_HOME
 
     return Path(HF_HOME) / "edos" / name
@@ -68,12 +68,12 @@ def kept_folder(name: str) -> Path:
 
 @contextmanager
 def whole_folder(folder: Path, proof: str = "config.json") -> Iterator[Path]:
-    """Yield a temporary folder, which after the `with` block has the name of `folder`: that is whole or absent, whoever
-    else writes the same.
+    """Yield a temporary folder that becomes `folder` after the `with` block, so that `folder` is complete or absent
+    even if several processes write it.
 
     Args:
         folder: absent or empty.
-        proof: a file of it: if it is there after all, another process was faster, and its folder stays.
+        proof: a file in it; if it exists when the block ends, another process was faster, and its folder is kept.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent) as parent:
@@ -89,15 +89,33 @@ def whole_folder(folder: Path, proof: str = "config.json") -> Iterator[Path]:
                 raise
 
 
-def read_arrays(path: Path) -> tuple[Arrays, dict[str, str]]:
-    """Return the arrays of a safetensors file, by name, and what it says of them.
+def download_model(name: str, code: bool = False, revision: str | None = None) -> Path:
+    """Return the local copy of a model on the Hub, with its Python files if `code`.
 
     Raises:
-        ValueError: the file is broken off or of another format, or a number in it is none.
+        OSError, ValueError: the model does not exist on the Hub, the Hub cannot be reached, or the name is malformed.
+    """
+    import huggingface_hub
+
+    return Path(
+        huggingface_hub.snapshot_download(
+            name,
+            revision=revision,
+            allow_patterns=["*.json", "*.txt", "*.model", "*.safetensors", *(["*.py"] if code else [])],
+            ignore_patterns=["onnx/*", "openvino/*"],
+        )
+    )
+
+
+def read_arrays(path: Path) -> tuple[Arrays, dict[str, str]]:
+    """Return the arrays of a safetensors file by name, and its metadata.
+
+    Raises:
+        ValueError: the file is truncated or in another format, or contains a number that is not finite.
     """
     with usable(path):
         with safe_open(path, framework="np") as opened:
-            arrays = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - no dictionary
+            arrays = {name: opened.get_tensor(name) for name in opened.keys()}  # noqa: SIM118 - it is not a dictionary
             facts = dict(opened.metadata() or {})
         for name, array in arrays.items():
             if array.dtype.kind == "f" and not np.isfinite(array).all():
@@ -106,27 +124,27 @@ def read_arrays(path: Path) -> tuple[Arrays, dict[str, str]]:
 
 
 def read_header(path: Path) -> None:
-    """Check that a safetensors file is whole, without reading its arrays.
+    """Check that a safetensors file is complete, without reading its arrays.
 
     Raises:
-        ValueError: it is broken off or of another format.
+        ValueError: it is truncated or in another format.
     """
     with usable(path), safe_open(path, framework="np"):
         pass
 
 
 def forget_files(record: Path) -> None:
-    """Take the digests of files out of a model's record, if it is there: packed, the files are others."""
+    """Remove the digests of files from a model's record, if it exists, since packing changes the files."""
     if record.is_file():
-        told = {name: value for name, value in read_json(record).items() if name != "files"}
-        record.write_text(json.dumps(told, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        kept = {name: value for name, value in read_json(record).items() if name != "files"}
+        record.write_text(json.dumps(kept, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the object in a JSON file beside a model.
+    """Return the object in a JSON file of a model's folder.
 
     Raises:
-        ValueError: it holds no JSON object, or is too large or too deep for one that a program wrote.
+        ValueError: the file is not a JSON object, or is implausibly large or deeply nested.
     """
     with usable(path):
         if path.stat().st_size > _LARGEST_JSON:
@@ -139,20 +157,20 @@ def read_json(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def usable(path: Path) -> Iterator[None]:
-    """Read a file of a model inside the `with` block: whatever its content leads to becomes one sentence.
+    """Read a model's file within the `with` block, and report any error in its content in one sentence.
 
     Raises:
-        ValueError: it cannot be used.
+        ValueError: the file cannot be used.
     """
     try:
         yield
     except FileNotFoundError as error:
-        raise ValueError(f"{path} is missing: copy, fetch or make the whole model again") from error
+        raise ValueError(f"{path} is missing: copy, download or train the whole model again") from error
     except KeyError as error:
         raise ValueError(f"{path} cannot be used: {error} is missing in it; {_MEND}") from error
     except (
         *(SafetensorError, ValueError, TypeError, AttributeError, IndexError),
         *(OverflowError, RecursionError, MemoryError),
     ) as error:
-        told = " ".join(str(error).split())[:200] or type(error).__name__
-        raise ValueError(f"{path} cannot be used: {told}; {_MEND}") from error
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise ValueError(f"{path} cannot be used: {reason}; {_MEND}") from error

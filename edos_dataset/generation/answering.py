@@ -1,4 +1,4 @@
-"""Many answers by one writer, in batches: searched for, or drawn."""
+"""Answers many histories with one writer, in batches, by search or by sampling, and selects distinct candidates."""
 
 import hashlib
 from collections.abc import Sequence
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import torch
 
-from edos_dataset.generation.alike import most_different
 from edos_dataset.generation.decoding import Answer, beam_search, nucleus_sample
 from edos_dataset.generation.writers import Writer
+from edos_dataset.text import normalise
 
 
 @dataclass(frozen=True)
@@ -16,10 +16,10 @@ class Job:
     """A history to answer under one label.
 
     Attributes:
-        turns: of the history, oldest first.
-        history_labels: of the turns, by id; None for a writer that takes no labels.
-        label: that the answer is to have, by id; None likewise.
-        wanted: how many answers, at least 1.
+        turns: turns of the history, oldest first.
+        history_labels: ids of the turns' labels; None for a writer without labels.
+        label: id of the answer's label; None for a writer without labels.
+        wanted: number of answers, at least 1.
     """
 
     turns: Sequence[str]
@@ -30,7 +30,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Text:
-    """An answer as a text, with its score (see `Answer`)."""
+    """An answer as text, with its score (see `Answer`)."""
 
     text: str
     score: float
@@ -46,17 +46,18 @@ def write_answers(
     max_tokens: int = 100,
     batch: int = 16,
 ) -> list[list[Text]]:
-    """Return the answers to every job, different texts, best first, at most as many as wanted and at least one. Those
-    that are nearly a better one come only where there are not enough others (`most_different`).
+    """Return distinct answers to every job, best first: at least one, at most as many as wanted.
+
+    Answers that say almost the same as a better one are used only if there are not enough others (`most_different`).
 
     Args:
         writer: the model.
-        jobs: what to answer; histories of about equal length are worked on together.
-        beams: answers that the search follows at a time; as many as are wanted, if those are more.
-        sample: draw from the nucleus of 0.9 in place of the search.
-        seed: of the drawing; with the history and the label it decides the answers, whatever the company.
-        max_tokens: most tokens of an answer, the end included.
-        batch: most answers under way at a time, each with all its beams.
+        jobs: histories to answer; those of similar length are batched together.
+        beams: number of beams of the search, at least the number of wanted answers.
+        sample: sample from the nucleus of 0.9 instead of searching.
+        seed: seed of sampling; seed, history and label determine the answers, whatever else is in the batch.
+        max_tokens: maximum number of tokens of an answer, the end included.
+        batch: maximum number of histories answered at once, each with all its beams.
     """
     most = min(max_tokens, writer.max_tokens)
     order = sorted(range(len(jobs)), key=lambda number: sum(map(len, jobs[number].turns)))
@@ -83,7 +84,6 @@ def _read(writer: Writer, jobs: Sequence[Job]) -> dict[str, torch.Tensor]:
 def _drawn(
     writer: Writer, jobs: Sequence[Job], given: dict[str, torch.Tensor], seed: int, max_tokens: int
 ) -> list[list[Answer]]:
-    """Return as many drawn answers to every job as are wanted, best first."""
     rows = [number for number, job in enumerate(jobs) for _ in range(job.wanted)]
     generators = [_generator(seed, job, index) for job in jobs for index in range(job.wanted)]
     repeated = {name: tensor[torch.tensor(rows, device=tensor.device)] for name, tensor in given.items()}
@@ -95,16 +95,56 @@ def _drawn(
 
 
 def _generator(seed: int, job: Job, index: int) -> torch.Generator:
-    """Return a generator that the seed, the history, the label and the number of the answer decide."""
-    told = repr((seed, list(job.turns), job.label, index)).encode()
-    return torch.Generator().manual_seed(int.from_bytes(hashlib.sha256(told).digest()[:8], "big") >> 1)
+    decides = repr((seed, list(job.turns), job.label, index)).encode()
+    return torch.Generator().manual_seed(int.from_bytes(hashlib.sha256(decides).digest()[:8], "big") >> 1)
 
 
 def _texts(writer: Writer, answers: Sequence[Answer], wanted: int) -> list[Text]:
-    """Return as many answers as are wanted, as texts; one without a word only where there is no other."""
+    """Return the wanted number of answers as texts; an empty text only if there is no other."""
     texts: dict[str, float] = {}
     for answer in answers:
         text = writer.tokenizer.decode(list(answer.tokens), skip_special_tokens=True).strip()
         texts.setdefault(text, answer.score)
     found = [Text(text, score) for text, score in texts.items() if text] or [Text("", texts[""])]
     return [found[row] for row in most_different([each.text for each in found], wanted)]
+
+
+_WORDS = """
+a an the this that these those it its there here
+am is are was were be been being do does did done have has had having will would shall should
+m s re ve ll d
+and but or so then than as if of in on at to for with about from by
+oh ah um uh well just really very quite too also now anyway
+"""
+_SAY_LITTLE = frozenset(_WORDS.split())
+"""English words that hardly change what an answer says. They exclude pronouns for persons, question words and
+negations: an answer about someone else, with another question or a negation is a different answer.
+"""
+
+
+def gist(text: str) -> str:
+    """Return the words by which answers are compared, without case, punctuation and words that say little.
+
+    These are all words if an answer has no others, and the text itself if it has no words.
+
+    The list is English; answers in other languages are compared by nearly all their words.
+    """
+    words = normalise(text).split()
+    telling = [word for word in words if word not in _SAY_LITTLE]
+    return " ".join(telling or words) or text
+
+
+def most_different(texts: Sequence[str], wanted: int) -> list[int]:
+    """Return the indices of the texts to offer, ascending: the first `wanted` with distinct `gist`s, filled up with the
+    first of the others if there are fewer.
+
+    Args:
+        texts: best first.
+        wanted: number of texts, at least 1.
+    """
+    first: dict[str, int] = {}
+    for row, text in enumerate(texts):
+        first.setdefault(gist(text), row)
+    own = list(first.values())
+    others = [row for row in range(len(texts)) if row not in set(own)]
+    return sorted([*own, *others][:wanted])

@@ -9,15 +9,15 @@ from transformers import AutoConfig, PreTrainedConfig
 from transformers.modeling_outputs import Seq2SeqLMOutput
 
 FIRST_POSITION = 2
-"""Id of the first token's position: as in RoBERTa, whose positions begin behind the padding id 1."""
+"""Id of the first token's position, as in RoBERTa, whose positions begin after the padding id 1."""
 
 IGNORED = -100
-"""Id in the targets of what is no target."""
+"""Target id of tokens that are not targets."""
 
 CACHE = "cache" if "cache" in Seq2SeqLMOutput.__dataclass_fields__ else "past_key_values"
-"""What this version of transformers calls keys and values of the tokens before: `cache` since 5.24."""
+"""Name of the cached keys and values in this version of transformers: `cache` since 5.24."""
 
-_MOST = 1 << 30  # a number above it is no setting
+_MOST = 1 << 30  # no setting is larger
 
 
 class ResponseConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
@@ -25,27 +25,27 @@ class ResponseConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
     Large Scale Dialog Dataset", Section 5, for the plain model.
 
     Args:
-        vocab_size: tokens of the vocabulary.
-        hidden_size: width of all layers; `num_heads` divides it.
-        num_layers: layers of the encoder, and as many of the decoder.
-        num_heads: heads of every attention.
+        vocab_size: number of tokens.
+        hidden_size: width of all layers, a multiple of `num_heads`.
+        num_layers: number of layers of the encoder, and of the decoder.
+        num_heads: number of attention heads.
         intermediate_size: width of the feed-forward layers.
-        max_positions: rows of the table of positions, of which the first two are not used: a sequence may have
+        max_positions: rows of the table of positions, of which the first two are unused: a sequence may have
             `max_positions - 2` tokens.
-        dropout: probability of dropping a value of an embedding, an attention or a layer's output in training.
+        dropout: dropout probability of embeddings, attention weights and layer outputs in training.
         num_response_labels: 0 for the plain model, 41 for one that reads and answers with labels.
-        num_segments: 0 for none, 2 for speakers that take turns.
-        history_turns: most turns of a history that are read, the newest; None for all that fit, as in the papers.
-        tie_output: whether the output layer uses the table of words; the peer's does not.
-        layer_norm_eps: what is added to variances.
-        initializer_range: standard deviation of untrained weights.
-        pad_token_id: id that fills up shorter sequences.
+        num_segments: 0 for none, 2 for alternating speakers.
+        history_turns: maximum number of turns of a history, the newest ones; None for all that fit, as in the papers.
+        tie_output: whether the output layer shares the table of words; that of the authors' code does not.
+        layer_norm_eps: added to variances.
+        initializer_range: standard deviation of initial weights.
+        pad_token_id: id of the padding token.
         bos_token_id: id that begins a sequence, of the decoder too.
         eos_token_id: id that ends a turn.
         **kwargs: as for every configuration, such as `id2label`, the names of the labels.
 
     Raises:
-        ValueError: a setting is out of its range.
+        ValueError: a setting is out of range.
     """
 
     model_type = "edos_response"
@@ -106,7 +106,7 @@ class ResponseConfig(PreTrainedConfig):  # type: ignore[no-untyped-call]
 
     @property
     def max_tokens(self) -> int:
-        """Tokens that a sequence may have."""
+        """Maximum number of tokens of a sequence."""
         return self.max_positions - FIRST_POSITION
 
 

@@ -1,19 +1,20 @@
 """Answers from a model: beam search and nucleus sampling, for many histories at once, with a cache.
 
-Both refuse to repeat n-grams of four tokens, as Xie & Pu, "Generating Empathetic Responses with a Large Scale Dialog
-Dataset", Section 5.2 and Appendix B: a token that would complete one is no candidate. The authors' code lowers the
-score of a beam that repeats one, keeps it, and returns such beams where all are so; here none is ever returned.
+Neither repeats n-grams of four tokens, as in Xie & Pu, "Generating Empathetic Responses with a Large Scale Dialog
+Dataset", Section 5.2 and Appendix B: a token that would complete a repeated n-gram is not a candidate. The authors'
+code only lowers the score of a beam that repeats one, and returns such beams if all do; here none is ever returned.
 
-Nothing depends on the company of a history but the last bits of its scores.
+The rest of a batch affects only the last bits of a history's scores.
 """
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from edos_dataset.generation.stepping import Steps, largest
+from edos_dataset.generation.config import CACHE
 
 NEVER = -torch.inf
 
@@ -23,9 +24,9 @@ class Answer:
     """An answer in tokens.
 
     Attributes:
-        tokens: without start and end.
+        tokens: its tokens, without start and end.
         score: log-probability (nats) divided by a power of the number of tokens, the end included.
-        finished: whether it ended; if not, it was cut off, since every way on was barred.
+        finished: whether it ended; otherwise it was cut off because no token was allowed to follow.
     """
 
     tokens: tuple[int, ...]
@@ -47,22 +48,23 @@ def beam_search(
 ) -> list[list[Answer]]:
     """Return the best answers to every history, best first.
 
-    As in the peer's search a beam that ends keeps its place, so that the others become fewer, and the search is over
-    when all have ended. A score is the log-probability over (tokens, the end included) to the power of `alpha`.
+    As in the authors' search, a finished beam keeps its place, so fewer others remain, and the search ends when all are
+    finished. The score is the log-probability divided by the number of tokens, the end included, to the power of
+    `alpha`.
 
     Args:
         model: as for `Steps`.
-        given: likewise.
-        beams: answers that are followed at a time, for each history.
-        alpha: power of the length, 0 for none; the greater, the longer answers are preferred.
-        max_tokens: most tokens of an answer, the end included: what has not ended before ends there.
+        given: as for `Steps`.
+        beams: number of beams for each history.
+        alpha: exponent of the length, 0 for none; larger values prefer longer answers.
+        max_tokens: maximum number of tokens of an answer, the end included; longer answers are ended there.
         block: length of the n-grams that no answer may repeat; None for no such rule.
-        never: tokens that no answer may have, such as padding.
-        results: answers wanted of each history, at most; by default as many as beams.
+        never: tokens that no answer may contain, such as padding.
+        results: maximum number of answers to each history; by default the number of beams.
 
     Returns:
-        For each history at least one answer, without repeated n-grams. Where every way to go on was barred before any
-        answer had ended, they are the beginnings that had come so far, marked as not finished.
+        For each history at least one answer, without repeated n-grams. If no token was allowed to follow before any
+        answer was finished, these are the unfinished beginnings.
 
     Raises:
         ValueError: beams, max_tokens or block is below 1.
@@ -104,22 +106,22 @@ def nucleus_sample(
     block: int | None = 4,
     never: Sequence[int] = (),
 ) -> list[Answer]:
-    """Return one answer to every history, each token drawn from the most probable ones that together have `top_p`
-    (Holtzman et al., "The Curious Case of Neural Text Degeneration", 2020).
+    """Return one answer to every history, with each token drawn from the most probable ones that together have the
+    probability `top_p` (Holtzman et al., "The Curious Case of Neural Text Degeneration", 2020).
 
     Args:
         model: as for `Steps`.
-        given: likewise.
-        generators: one for each history, on the CPU: so an answer doesn't depend on the company of its history.
+        given: as for `Steps`.
+        generators: one for each history, on the CPU, so that an answer does not depend on the rest of the batch.
         top_p: probability of the nucleus, above 0, at most 1.
-        temperature: what logits are divided by before, above 0; scores are those of temperature 1.
+        temperature: divisor of the logits before sampling, above 0; scores are those of temperature 1.
         alpha: as for `beam_search`.
-        max_tokens: likewise.
-        block: likewise.
-        never: likewise.
+        max_tokens: as for `beam_search`.
+        block: as for `beam_search`.
+        never: as for `beam_search`.
 
     Raises:
-        ValueError: a parameter is out of its range, or there is not one generator for every history.
+        ValueError: a parameter is out of range, or generators and histories differ in number.
     """
     _check(max_tokens=max_tokens, block=1 if block is None else block)
     if not 0 < top_p <= 1 or not temperature > 0:
@@ -153,8 +155,10 @@ def nucleus_sample(
 def _chances(
     logits: torch.Tensor, tokens: torch.Tensor, block: int | None, never: Sequence[int], only: torch.Tensor | None
 ) -> torch.Tensor:
-    """Return the log-probabilities of every row's next token, [rows, vocabulary]; minus infinity for what may not
-    follow: `never`, what would repeat an n-gram of the row, and, where `only` names some, all other tokens.
+    """Return the log-probabilities of every row's next token, [rows, vocabulary].
+
+    They are minus infinity for tokens that may not follow: those in `never`, those that would repeat an n-gram, and,
+    if `only` is given, all others.
     """
     chances = logits.log_softmax(1)
     if never:
@@ -171,8 +175,8 @@ def _chances(
 def _best(
     chances: torch.Tensor, scores: torch.Tensor, owners: torch.Tensor, free: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return, for each history, the best continuations of its rows, as many as it has places free: the rows that are
-    continued, the tokens and the totals, history after history, best first. What is barred is never among them.
+    """Return the best allowed continuations of each history's rows, as many as it has free beams: the continued rows,
+    the tokens and the total scores, history by history, best first.
     """
     parts, first = [], 0
     numbers, counts = torch.unique_consecutive(owners, return_counts=True)
@@ -195,16 +199,16 @@ def _keep_stranded(
     scores: torch.Tensor,
     alpha: float,
 ) -> None:
-    """Keep the rows of histories that have none to go on with, nor any answer, as answers that are not finished."""
-    going = set(owners[parents].tolist())
+    """Keep the rows of histories without a continuation or a finished answer, as unfinished answers."""
+    continued = set(owners[parents].tolist())
     for row, owner in enumerate(owners.tolist()):
-        if owner not in going and not any(answer.finished for answer in found[owner]):
+        if owner not in continued and not any(answer.finished for answer in found[owner]):
             score = float(scores[row]) / max(tokens.shape[1], 1) ** alpha
             found[owner].append(Answer(tuple(tokens[row].tolist()), score, False))
 
 
 def _drawn(logits: torch.Tensor, draws: torch.Tensor, top_p: float) -> torch.Tensor:
-    """Return a token for each row, [rows], drawn from its nucleus by a number from 0 to 1."""
+    """Return a token for each row, [rows], chosen from its nucleus by a random number from 0 to 1."""
     chances, order = logits.softmax(1).nan_to_num(0).sort(descending=True, stable=True)
     sums = chances.cumsum(1)
     nucleus = sums - chances < top_p
@@ -217,3 +221,135 @@ def _check(**numbers: int) -> None:
     for name, value in numbers.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise ValueError(f"{name} must be a whole number from 1, got {value!r}")
+
+
+READ = ("input_ids", "attention_mask", "segment_ids", "label_ids")
+"""Inputs of the encoder; all others condition the answer."""
+
+_BLOCK = 64  # columns whose maximum is compared first
+
+
+class Steps:
+    """A transformers model that generates token by token, with rows reselected at every step, as beam search and
+    sampling need. Encoder-decoders and decoders have the same interface.
+
+    A row is one answer in progress; several may belong to one history, which is read once. The history's keys and
+    values are copied only when rows are added or removed, those of the answer at every step.
+
+    Args:
+        model: an encoder-decoder or a decoder of transformers, in evaluation mode.
+        given: its inputs, each with a row for every history: `input_ids` and `attention_mask`, padded at the left for a
+            decoder; for a `ResponseModel` also `segment_ids`, `label_ids`, `response_labels`, `response_segments`.
+
+    Attributes:
+        owners: [rows], the index of the history of each row.
+    """
+
+    def __init__(self, model: Any, given: Mapping[str, torch.Tensor]) -> None:  # noqa: ANN401
+        self.model = model
+        self._has_encoder = bool(model.config.is_encoder_decoder)
+        self._given = {name: value for name, value in given.items() if value is not None}
+        ids = self._given["input_ids"]
+        self._given.setdefault("attention_mask", torch.ones_like(ids))
+        if hasattr(model, "next_segments") and "response_segments" not in self._given:
+            segments = model.next_segments(ids, self._given.get("segment_ids"))
+            self._given |= {} if segments is None else {"response_segments": segments}
+        self.owners = torch.arange(len(ids), device=ids.device)
+        self._cache: Any = None
+        self._source = torch.empty(0)
+
+    def first(self) -> torch.Tensor:
+        """Read the histories and return the logits of every answer's first token, [histories, vocabulary]."""
+        read = {name: self._given[name] for name in READ if name in self._given}
+        if not self._has_encoder:
+            return self._ask(**read, **self._places(read["attention_mask"]))
+        self._source = self.model.get_encoder()(**read)[0]
+        start = self._setting("decoder_start_token_id")
+        return self._ask(decoder_input_ids=torch.full_like(self.owners, start)[:, None], **self._context())
+
+    def next(self, parents: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        """Append a token to rows and return the logits of the next token, [new rows, vocabulary].
+
+        Args:
+            parents: [new rows], indices of the continued rows at the last step; a row may be continued several times or
+                not at all.
+            tokens: [new rows], the token appended to each.
+        """
+        owners = self.owners[parents]
+        if self._has_encoder:
+            self._cache.self_attention_cache.batch_select_indices(parents)
+            if not owners.equal(self.owners):
+                self._cache.cross_attention_cache.batch_select_indices(parents)
+            self.owners = owners
+            return self._ask(decoder_input_ids=tokens[:, None], **self._context())
+        self._cache.batch_select_indices(parents)
+        self.owners = owners
+        mask = self._given["attention_mask"][owners]
+        seen = self._cache.get_seq_length() + 1
+        mask = torch.cat([mask, mask.new_ones(len(mask), seen - mask.shape[1])], 1)
+        return self._ask(input_ids=tokens[:, None], attention_mask=mask, **self._places(mask, 1))
+
+    @property
+    def ends(self) -> list[int]:
+        """Ids of the tokens that end an answer."""
+        ends = self._setting("eos_token_id")
+        return list(ends) if isinstance(ends, list | tuple) else [ends]
+
+    def _context(self) -> dict[str, Any]:
+        rest = {name: value[self.owners] for name, value in self._given.items() if name not in READ}
+        # Its keys are in the cache after the first step, but models read its shape; a view costs nothing.
+        source = (
+            self._source if len(self._source) == len(self.owners) else self._source[:1].expand(len(self.owners), -1, -1)
+        )
+        return {"encoder_outputs": (source,), "attention_mask": self._given["attention_mask"][self.owners], **rest}
+
+    def _places(self, mask: torch.Tensor, newest: int = 0) -> dict[str, torch.Tensor]:
+        """Return the positions of the newest tokens, or of all, not counting padding at the left, for models with
+        `position_ids`; others, such as BLOOM, derive them from the mask.
+        """
+        if "position_ids" not in inspect.signature(self.model.forward).parameters:
+            return {}
+        return {"position_ids": (mask.cumsum(1) - 1).clamp(min=0)[:, -newest:]}
+
+    def _ask(self, **inputs: Any) -> torch.Tensor:  # noqa: ANN401
+        out = self.model(**inputs, **{CACHE: self._cache}, use_cache=True)
+        self._cache = out[CACHE]
+        logits: torch.Tensor = out.logits[:, -1].float()
+        return logits
+
+    def _setting(self, name: str) -> Any:  # noqa: ANN401
+        for config in (self.model.generation_config, self.model.config):
+            if (value := getattr(config, name, None)) is not None:
+                return value
+        raise ValueError(f"the model {self.model.config.name_or_path!r} has no {name}: set it in its generation_config")
+
+
+def largest(
+    chances: torch.Tensor, scores: torch.Tensor, number: int
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return the largest sums of a row's score and one of its log-probabilities: rows, columns and sums, largest first.
+
+    The largest values lie in the blocks with the largest maxima, which one pass finds. This is several times as fast as
+    `topk` for a large vocabulary.
+
+    Args:
+        chances: log-probabilities, [rows, vocabulary].
+        scores: [rows].
+        number: number of sums; fewer are returned if there are not as many.
+    """
+    count, words = chances.shape
+    whole = words // _BLOCK * _BLOCK
+    if count * whole // _BLOCK < 2 * number:
+        sums, at = (chances + scores[:, None]).flatten().topk(min(number, chances.numel()))
+        return at // words, at % words, sums
+    blocks = chances[:, :whole].reshape(count, -1, _BLOCK)
+    per_row = blocks.shape[1]
+    picked = (blocks.amax(2) + scores[:, None]).flatten().topk(number).indices
+    near = blocks[picked // per_row, picked % per_row] + scores[picked // per_row, None]
+    rest = chances[:, whole:] + scores[:, None]
+    sums, at = torch.cat([near.flatten(), rest.flatten()]).topk(number)
+    block, behind = picked[(at // _BLOCK).clamp(max=number - 1)], (at - near.numel()).clamp(min=0)
+    inside, left = at < near.numel(), max(words - whole, 1)
+    rows = torch.where(inside, block // per_row, behind // left)
+    columns = torch.where(inside, block % per_row * _BLOCK + at % _BLOCK, whole + behind % left)
+    return rows, columns, sums

@@ -1,5 +1,5 @@
 """The layers of the response models: one embedder for histories and answers, encoder and decoder of a Transformer whose
-layers are normalised behind the sum (post-layer-norm), with GELU by the error function.
+layers are normalised after the sum (post-layer-norm), with exact GELU.
 
 This file travels with every saved model (`trust_remote_code=True`), beside `config.py`, the only one of this package
 that it imports.
@@ -37,10 +37,9 @@ class Embedder(nn.Module):
         label_ids: torch.Tensor | None = None,
         start: int = 0,
     ) -> torch.Tensor:
-        """Return the vectors, [batch, tokens, width], of tokens of which the first stands at place `start`.
+        """Return the vectors of tokens from position `start` on, [batch, tokens, width].
 
-        Segments and labels, [batch, tokens] or [batch, 1], are left out where the model has no table for them; where
-        none are given, nothing is added.
+        Segments and labels, [batch, tokens] or [batch, 1], are ignored if the model has no table for them.
 
         Raises:
             ValueError: the sequence is longer than the table of positions.
@@ -81,12 +80,12 @@ class Attention(nn.Module):
         """Return [batch, queries, width].
 
         Args:
-            states: what asks, [batch, queries, width].
-            mask: what is added to the scores, of a shape like [batch, 1, queries or 1, keys].
-            source: what is attended to, [batch, keys, width]; by default the states, behind those in the cache.
-            cache: of this kind of attention; with a source it holds the keys of the whole source, from the first
-                step on.
-            layer: number of the layer in the cache.
+            states: the queries, [batch, queries, width].
+            mask: added to the scores, of a shape like [batch, 1, queries or 1, keys].
+            source: the sequence attended to, [batch, keys, width]; by default the states, after those in the cache.
+            cache: keys and values of this kind of attention; with a source it has all its keys from the first step
+                on.
+            layer: index of the layer in the cache.
         """
         queries = self._split(self.query(states))
         if source is not None and cache is not None and cache.get_seq_length(layer):
@@ -102,13 +101,12 @@ class Attention(nn.Module):
         return cast(torch.Tensor, self.output(mixed.transpose(1, 2).flatten(2)))
 
     def _split(self, states: torch.Tensor) -> torch.Tensor:
-        """Return [batch, heads, tokens, width of a head]."""
         return states.view(*states.shape[:2], self.heads, -1).transpose(1, 2)
 
 
 class Layer(nn.Module):
-    """Attention to itself, in a decoder attention to the encoder, then a feed-forward layer; after each the sum with
-    what went in is normalised.
+    """Self-attention, in a decoder attention to the encoder, then a feed-forward layer, each with a residual connection
+    and post-normalisation.
     """
 
     def __init__(self, config: ResponseConfig, number: int, decodes: bool) -> None:
@@ -130,7 +128,7 @@ class Layer(nn.Module):
         source_mask: torch.Tensor | None = None,
         cache: EncoderDecoderCache | None = None,
     ) -> torch.Tensor:
-        """Return the new states, [batch, tokens, width]; arguments as those of `Decoder`."""
+        """Return the new states, [batch, tokens, width]; for arguments see `Decoder`."""
         own, crossed = (cache.self_attention_cache, cache.cross_attention_cache) if cache is not None else (None, None)
         attended = self.attention(states, mask, cache=own, layer=self.number)
         states = self.attention_norm(states + self.dropout(attended))
@@ -142,7 +140,7 @@ class Layer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """The embedder, which it may share with a decoder, and layers that see the whole history."""
+    """The embedder, which a decoder may share, and layers that see the whole history."""
 
     def __init__(self, config: ResponseConfig, embedder: Embedder) -> None:
         super().__init__()
@@ -162,11 +160,11 @@ class Encoder(nn.Module):
         """Return `last_hidden_state`, [batch, tokens, width].
 
         Args:
-            input_ids: [batch, tokens], as `encode_history` puts them together, padded at the right.
-            attention_mask: [batch, tokens], 1 for tokens and 0 for padding; by default what is no padding id.
-            segment_ids: [batch, tokens], whose turn it is; by default turn about, as the ends of the turns tell.
-            label_ids: [batch, tokens], the label of the token's turn; by default no label is added.
-            **kwargs: not used; `generate` gives some.
+            input_ids: [batch, tokens], from `encode_history`, padded at the right.
+            attention_mask: [batch, tokens], 1 for tokens and 0 for padding; by default derived from the padding id.
+            segment_ids: [batch, tokens], the speaker; by default alternating with the turns.
+            label_ids: [batch, tokens], the label of the token's turn; by default none is added.
+            **kwargs: unused arguments of `generate`.
         """
         mask = input_ids != self.padding if attention_mask is None else attention_mask
         if segment_ids is None and self.speakers:
@@ -193,14 +191,14 @@ class Decoder(nn.Module):
         source_mask: torch.Tensor,
         cache: EncoderDecoderCache | None = None,
     ) -> torch.Tensor:
-        """Return the states above the last layer, [batch, tokens, width].
+        """Return the states of the last layer, [batch, tokens, width].
 
         Args:
-            states: of the embedder, [batch, tokens, width]: of the tokens that the cache does not have.
-            mask: what is added to the scores among the answer's tokens.
-            source: of the encoder, [batch, history, width].
+            states: [batch, tokens, width], embedded tokens that are not in the cache.
+            mask: added to the scores among the answer's tokens.
+            source: output of the encoder, [batch, history, width].
             source_mask: [batch, history], 1 for tokens and 0 for padding.
-            cache: keys and values of the tokens before; those of these tokens are added.
+            cache: keys and values of earlier tokens; those of these tokens are added.
         """
         added = hidden(source_mask, states.dtype)
         for layer in self.layers:
@@ -209,15 +207,13 @@ class Decoder(nn.Module):
 
 
 def hidden(mask: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """Return what to add to scores, [batch, 1, 1, keys], so that nothing attends to where the mask, [batch, keys], is
-    0.
-    """
+    """Return a term for the scores, [batch, 1, 1, keys], that hides keys where the mask, [batch, keys], is 0."""
     return torch.zeros_like(mask, dtype=dtype).masked_fill(mask == 0, torch.finfo(dtype).min)[:, None, None]
 
 
 def causal(queries: int, keys: int, states: torch.Tensor) -> torch.Tensor | None:
-    """Return what to add to scores, [queries, keys], so that each of the last `queries` of `keys` places sees itself
-    and those before; None where that is all.
+    """Return a term for the scores, [queries, keys], with which each of the last `queries` of `keys` positions sees
+    itself and earlier ones; None if nothing must be hidden.
     """
     if queries == 1:
         return None
@@ -226,8 +222,8 @@ def causal(queries: int, keys: int, states: torch.Tensor) -> torch.Tensor | None
 
 
 def turns_before(input_ids: torch.Tensor, end: int) -> torch.Tensor:
-    """Return the number of the turn, from 0, that each token of a history belongs to, [batch, tokens]: between two
-    turns stand two ends, the first of the one and the second of the next.
+    """Return the index of each token's turn in a history, [batch, tokens]. Between two turns are two end tokens: the
+    first belongs to the one, the second to the next.
     """
     ends = (input_ids == end).long()
     return (ends.cumsum(1) - ends + 1) // 2

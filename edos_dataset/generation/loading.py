@@ -1,52 +1,51 @@
 """Writers and predictors from folders and from the Hub.
 
-Folders come from others too: weights are safetensors and nothing else, and no code that lies beside them is run unless
-the caller trusts it; a model of ours needs none.
+Folders are untrusted input: weights must be safetensors, and code beside them is run only if the caller trusts it;
+models of this package need none.
 """
 
 from pathlib import Path
 from typing import Any
 
-from transformers import AutoTokenizer
+from safetensors.torch import load_file
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
 
 from edos_dataset.encoders.encoder import pack_linears
-from edos_dataset.encoders.folders import read_json
-from edos_dataset.generation.backbones import ADAPTER, base_of, load_backbone
+from edos_dataset.encoders.folders import download_model, read_json
 from edos_dataset.generation.config import PredictorConfig, ResponseConfig
 from edos_dataset.generation.model import ResponseModel
-from edos_dataset.generation.packed import PREDICTOR
 from edos_dataset.generation.predictor import ResponsePredictor
-from edos_dataset.generation.shipped import SHIPPED, SHIPPED_RESPONDERS, shipped_folder
-from edos_dataset.generation.writers import LabelPredictor, TransformerWriter, Writer
+from edos_dataset.generation.shipped import PREDICTOR, SHIPPED, SHIPPED_RESPONDERS, shipped_folder
+from edos_dataset.generation.writers import LabelPredictor, PromptFormat, PromptWriter, TransformerWriter, Writer
 from edos_dataset.labeling.models.saved_model import ModelError, check_tokenizer, check_weights, loading
 from edos_dataset.labels import LABELS
 
-_HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
-_HUB_OTHERS = ["onnx/*", "openvino/*"]
+ADAPTER = "adapter_config.json"
+"""Name of the configuration in an adapter's folder."""
 
 
 def load_writer(
     name: str | Path, trust: bool = False, device: str = "cpu", revision: str | None = None
 ) -> tuple[Path, Writer]:
-    """Return the folder of a model, of this machine or fetched from the Hub, and its writer.
+    """Return the local folder of a model, downloaded from the Hub if needed, and its writer.
 
-    A model that is not of this package may be any language model, or an adapter of one, which is fetched too.
+    A model of another kind may be any language model, or an adapter, whose base model is downloaded too.
 
     Args:
-        name: in this order: a model that ships (`generation.shipped`), a folder, a Hub id.
-        trust: run the code that came with the model, where its configuration names some; ours never needs it.
+        name: in this order: a shipped model, a folder, a Hub id.
+        trust: run the code that comes with the model, if its configuration names any; ours never needs it.
         device: torch device.
-        revision: of a model of the Hub: a tag, a branch or a commit. The model that an adapter is for comes in the
-            revision that the adapter names.
+        revision: tag, branch or commit of a model of the Hub. The base model of an adapter has the revision that the
+            adapter names.
 
     Raises:
-        ValueError: there is no such model or revision, it is damaged, or it needs code that is not trusted; a folder
-            has no revision.
+        ValueError: there is no such model or revision, it is damaged, or it needs code that is not trusted; or a
+            revision is given for a folder.
     """
-    folder = _there(str(name), trust, revision)
+    folder = _local(str(name), trust, revision)
     if (folder / ADAPTER).is_file():
         base, its_revision = base_of(folder)
-        return folder, load_backbone(folder, trust, device, _there(base, trust, its_revision))
+        return folder, load_backbone(folder, trust, device, _local(base, trust, its_revision))
     if not (folder / "config.json").is_file():
         raise ModelError(f"{folder} holds no response model: it has no config.json, nor an {ADAPTER}")
     if read_json(folder / "config.json").get("model_type") != ResponseConfig.model_type:
@@ -55,10 +54,10 @@ def load_writer(
 
 
 def load_predictor(folder: Path, device: str = "cpu") -> LabelPredictor | None:
-    """Return the predictor beside a model; None where there is none.
+    """Return the predictor in a model's folder, or None if it has none.
 
     Raises:
-        ModelError: it is damaged.
+        ModelError: the predictor is damaged.
     """
     if not (folder / PREDICTOR).is_dir():
         return None
@@ -66,35 +65,35 @@ def load_predictor(folder: Path, device: str = "cpu") -> LabelPredictor | None:
 
 
 def load_own(folder: Path, kind: Any, device: str, packed: bool = True) -> tuple[Any, Any]:  # noqa: ANN401
-    """Return a model of ours and its tokenizer from a folder, without running any code that lies there.
+    """Return a model of this package and its tokenizer from a folder, without running code from there.
 
     Args:
-        folder: what `save_pretrained` of both wrote.
+        folder: written by `save_pretrained` of both.
         kind: `ResponseModel` or `ResponsePredictor`.
         device: torch device.
-        packed: pack the weights for oneDNN where the device is a CPU.
+        packed: pack the weights for oneDNN if the device is a CPU.
 
     Raises:
-        ModelError: the folder is damaged or not whole, or its tokenizer is another model's.
+        ModelError: the folder is damaged or incomplete, or the tokenizer belongs to another model.
     """
     check_weights(folder)
     with loading(folder, "tokenizer"):
         tokenizer: Any = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
     with loading(folder, "response model"):
-        # A configuration may name code (`auto_map`); ours are built by our classes, whatever it names.
+        # Not AutoConfig: our models are always built by our classes, whatever code a configuration names (`auto_map`).
         config = kind.config_class.from_dict(read_json(folder / "config.json"))
-        model, told = kind.from_pretrained(
+        model, keys = kind.from_pretrained(
             folder, config=config, trust_remote_code=False, use_safetensors=True, output_loading_info=True
         )
-        if lacking := sorted(told["missing_keys"]) + sorted(told["unexpected_keys"]):
-            raise ValueError(f"its weights and its configuration do not go together: {lacking[0]}")
+        if lacking := sorted(keys["missing_keys"]) + sorted(keys["unexpected_keys"]):
+            raise ValueError(f"its weights do not match its configuration: {lacking[0]}")
         for name, values in model.named_parameters():
             if not values.isfinite().all():
-                raise ValueError(f"its weights {name} hold values that are not numbers")
+                raise ValueError(f"its weights {name} have values that are not finite")
         model = model.float().to(device).eval()
     check_tokenizer(folder, tokenizer, config, config.vocab_size)
     if tokenizer.eos_token_id != config.eos_token_id or tokenizer.bos_token_id != config.bos_token_id:
-        raise ModelError(f"the tokenizer in {folder} is another model's: it starts or ends texts by other tokens")
+        raise ModelError(f"the tokenizer in {folder} is another model's: it starts or ends texts with other tokens")
     if kind.config_class is PredictorConfig:
         names = [str(config.id2label[number]).lower() for number in sorted(config.id2label)]
         if names not in (list(LABELS), [f"label_{number}" for number in range(len(LABELS))]):
@@ -104,25 +103,79 @@ def load_own(folder: Path, kind: Any, device: str, packed: bool = True) -> tuple
     return model, tokenizer
 
 
-def _there(name: str, code: bool, revision: str | None) -> Path:
-    """Return a model's folder, or the local copy of a model of the Hub, with its code where that is trusted."""
+def _local(name: str, code: bool, revision: str | None) -> Path:
     shipped = name in SHIPPED
     if shipped or Path(name).is_dir():
         if revision is not None:
             what = "comes with this package" if shipped else "is a folder"
             raise ValueError(f"the revision is {revision!r}, but only the Hub has revisions, and {name} {what}")
         return shipped_folder(name) if shipped else Path(name)
-    import huggingface_hub
-
-    wanted = [*_HUB_FILES, *(["*.py"] if code else [])]
     try:
-        found = huggingface_hub.snapshot_download(
-            name, revision=revision, allow_patterns=wanted, ignore_patterns=_HUB_OTHERS
-        )
-        return Path(found)
+        return download_model(name, code, revision)
     except (OSError, ValueError) as error:
         meant = repr(name) if revision is None else f"{name!r} in the revision {revision!r}"
         raise ValueError(
             f"{meant} is neither a folder nor a model that the Hub gave: {error}; give the Hub id as owner/model, or "
             f"{SHIPPED_RESPONDERS}, which comes with this package"
         ) from error
+
+
+def load_backbone(folder: Path, trust: bool = False, device: str = "cpu", base: Path | None = None) -> PromptWriter:
+    """Return the language model in a folder as a writer.
+
+    Args:
+        folder: written by `save_pretrained` of a model and its tokenizer, or of an adapter, with a tokenizer.
+        trust: run the code that comes with the model, if its configuration names any.
+        device: torch device.
+        base: folder of the adapter's base model.
+
+    Raises:
+        ModelError: the folder is damaged or incomplete, has another kind of model, or needs code that is not trusted.
+    """
+    form, whole = PromptFormat.load(folder), folder if base is None else base
+    check_weights(whole)
+    check_weights(folder)
+    with loading(whole, "language model"):
+        config = AutoConfig.from_pretrained(whole, trust_remote_code=trust)
+        kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
+        model = kind.from_pretrained(whole, config=config, trust_remote_code=trust, use_safetensors=True)
+    with loading(folder, "tokenizer"):
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=trust)
+    if len(tokenizer) > model.get_input_embeddings().weight.shape[0]:
+        if base is None:
+            raise ModelError(f"the tokenizer in {folder} is another model's: it has {len(tokenizer):,} tokens")
+        model.resize_token_embeddings(len(tokenizer))
+    if base is not None:
+        model = _adapted(model, folder)
+    if device == "cpu":
+        model = model.float()
+    return PromptWriter(model.to(device).eval(), tokenizer, form)
+
+
+def base_of(folder: Path) -> tuple[str, str | None]:
+    """Return the name of an adapter's base model, and its revision if it is a model of the Hub with one.
+
+    Raises:
+        ModelError: the adapter names no model.
+    """
+    settings = read_json(folder / ADAPTER)
+    name, revision = settings.get("base_model_name_or_path"), settings.get("revision")
+    if not isinstance(name, str) or not name:
+        raise ModelError(f"{folder / ADAPTER} names no base_model_name_or_path: save the adapter again")
+    return name, revision if isinstance(revision, str) and not Path(name).is_dir() else None
+
+
+def _adapted(model: Any, folder: Path) -> Any:  # noqa: ANN401
+    try:
+        import peft
+    except ImportError as error:
+        raise ModelError(f"{folder} has an adapter, which needs peft: pip install 'edos-dataset[training]'") from error
+    with loading(folder, "adapter"):
+        # Not `PeftModel.from_pretrained`, which would read a pickle if there are no safetensors.
+        library: Any = peft
+        settings = library.PeftConfig.from_peft_type(**read_json(folder / ADAPTER))
+        adapted = library.get_peft_model(model, settings)
+        keys = library.set_peft_model_state_dict(adapted, load_file(folder / "adapter_model.safetensors"))
+        if strange := list(keys.unexpected_keys):
+            raise ValueError(f"the model has no place for its weights {strange[0]}")
+        return adapted.merge_and_unload()

@@ -2,8 +2,7 @@
 encoder-decoder Transformer, plain, or with the labels and speakers of all turns and conditioned on the label of the
 answer (Section 4).
 
-This file, `layers.py`, `config.py`, `inputs.py` and `response_pipeline.py` travel with every saved model
-(`trust_remote_code=True`).
+This file, `layers.py`, `config.py` and `response_pipeline.py` travel with every saved model (`trust_remote_code=True`).
 """
 
 from typing import Any, cast
@@ -25,9 +24,9 @@ class ResponseModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untype
     """An encoder-decoder Transformer that answers, with one embedder for history and answer.
 
     Attributes:
-        encoder: reads histories; its embedder is the decoder's too.
+        encoder: reads histories; the decoder shares its embedder.
         decoder: writes answers.
-        output_layer: states to logits of tokens.
+        output_layer: from states to logits of tokens.
     """
 
     config_class = ResponseConfig
@@ -50,7 +49,7 @@ class ResponseModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untype
         return self.encoder.embedder.words
 
     def set_input_embeddings(self, value: nn.Module) -> None:
-        """Put another table of words in place."""
+        """Replace the table of words."""
         self.encoder.embedder.words = cast(nn.Embedding, value)
 
     def get_output_embeddings(self) -> nn.Linear:
@@ -58,7 +57,7 @@ class ResponseModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untype
         return self.output_layer
 
     def set_output_embeddings(self, new_embeddings: nn.Linear) -> None:
-        """Put another output layer in place."""
+        """Replace the output layer."""
         self.output_layer = new_embeddings
 
     def get_encoder(self, *args: object, **kwargs: object) -> Encoder:
@@ -83,36 +82,35 @@ class ResponseModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untype
         past_key_values: EncoderDecoderCache | None = None,
         **kwargs: object,
     ) -> Seq2SeqLMOutput:
-        """Return the logits of the tokens that follow those of the answer, and the loss where targets are given.
+        """Return the logits of the answer's next tokens, and the loss if targets are given.
 
         Args:
-            input_ids: [batch, history], as `encode_history` puts them together; not needed beside `encoder_outputs`,
-                except that segments can be told from them.
-            attention_mask: [batch, history], 1 for tokens and 0 for padding; by default what is no padding id.
+            input_ids: [batch, history], from `encode_history`; with `encoder_outputs` only needed for segments.
+            attention_mask: [batch, history], 1 for tokens and 0 for padding; by default derived from the padding id.
             segment_ids: [batch, history], as for `Encoder`.
-            label_ids: [batch, history], likewise.
-            decoder_input_ids: [batch, tokens], the answer from the start token on, or what of it the cache does not
-                have; by default the targets, moved by one.
-            decoder_attention_mask: [batch, all tokens of the answer], only needed where some at the left are padding.
+            label_ids: [batch, history], as for `Encoder`.
+            decoder_input_ids: [batch, tokens], the answer from the start token on, without tokens in the cache; by
+                default the shifted targets.
+            decoder_attention_mask: [batch, all tokens of the answer], only needed for padding at the left.
             response_labels: [batch], the label that conditions every token of the answer; by default none is added.
-            response_segments: [batch], whose turn the answer is; by default that of the speaker after the history.
+            response_segments: [batch], the speaker of the answer; by default the one after the history.
             labels: [batch, tokens], the targets; -100 is ignored.
-            cache: keys and values of the tokens before.
-            encoder_outputs: what the encoder returned for the histories.
-            use_cache: whether the cache comes back; by default not in training.
-            label_smoothing: share of each target's probability that is spread over all tokens, from 0 to below 1.
-            past_key_values: the cache, as transformers before 5.24 name it.
+            cache: keys and values of earlier tokens.
+            encoder_outputs: output of the encoder for the histories.
+            use_cache: whether to return the cache; by default not in training.
+            label_smoothing: fraction of each target's probability that is spread over all tokens, from 0 to below 1.
+            past_key_values: the cache in transformers before 5.24.
             **kwargs: not used.
 
         Returns:
-            `logits` [batch, tokens, vocabulary]; `loss`, the mean cross-entropy (nats) of all targets;
-            the cache, named `CACHE`; `encoder_last_hidden_state` [batch, history, width].
+            `logits` [batch, tokens, vocabulary]; `loss`, the mean cross-entropy (nats) of all targets; the cache, named
+            `CACHE`; `encoder_last_hidden_state` [batch, history, width].
         """
         if encoder_outputs is None:
             encoder_outputs = self.encoder(input_ids, attention_mask, segment_ids, label_ids)
         source = cast(torch.Tensor, encoder_outputs[0])
         if attention_mask is None:
-            attention_mask = source.new_ones(source.shape[:2]) if input_ids is None else input_ids != self._padding
+            attention_mask = self._seen(source, input_ids)
         if decoder_input_ids is None:
             decoder_input_ids = self._shifted(labels)
         if use_cache is None:
@@ -125,10 +123,7 @@ class ResponseModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untype
         if response_segments is None and input_ids is not None:
             response_segments = self.next_segments(input_ids, segment_ids)
         states = self.encoder.embedder(decoder_input_ids, _column(response_segments), _column(response_labels), past)
-        mask = causal(states.shape[1], past + states.shape[1], states)
-        if decoder_attention_mask is not None and not bool(decoder_attention_mask.all()):
-            unseen = hidden(decoder_attention_mask, states.dtype)
-            mask = unseen if mask is None else torch.minimum(mask, unseen)
+        mask = _answer_mask(states, past, decoder_attention_mask)
         states = self.decoder(states, mask, source, attention_mask, cache)
         logits = self.output_layer(states)
         loss = None
@@ -140,7 +135,7 @@ class ResponseModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untype
         return Seq2SeqLMOutput(loss=loss, logits=logits, encoder_last_hidden_state=source, **kept)
 
     def next_segments(self, input_ids: torch.Tensor, segment_ids: torch.Tensor | None = None) -> torch.Tensor | None:
-        """Return whose turn it is after the histories, [batch]; None in a model without speakers."""
+        """Return the speaker after the histories, [batch]; None for a model without speakers."""
         if not self.config.num_segments:
             return None
         turns = turns_before(input_ids, self.config.eos_token_id) if segment_ids is None else segment_ids
@@ -148,25 +143,36 @@ class ResponseModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untype
         return cast(torch.Tensor, (turns.gather(1, last).squeeze(1) + 1) % self.config.num_segments)
 
     def generate(self, inputs: torch.Tensor | None = None, **kwargs: Any) -> Any:  # noqa: ANN401
-        """Generate as every model of transformers does; `segment_ids`, `label_ids`, `response_labels` and
-        `response_segments` are those of `forward`.
+        """Generate as every model of transformers; for `segment_ids`, `label_ids`, `response_labels` and
+        `response_segments` see `forward`.
         """
         ids = kwargs.get("input_ids") if inputs is None else inputs
         if self.config.num_segments and kwargs.get("response_segments") is None and ids is not None:
             kwargs["response_segments"] = self.next_segments(ids, kwargs.get("segment_ids"))
         return cast(Any, super()).generate(inputs, **kwargs)
 
+    def _seen(self, source: torch.Tensor, input_ids: torch.Tensor | None) -> torch.Tensor:
+        return source.new_ones(source.shape[:2]) if input_ids is None else input_ids != self._padding
+
     @property
     def _padding(self) -> int:
         return cast(int, self.config.pad_token_id)
 
     def _shifted(self, labels: torch.Tensor | None) -> torch.Tensor:
-        """Return the answers that lead to the targets: the start token, then all targets but the last."""
         if labels is None:
             raise ValueError("give decoder_input_ids, the answer so far, or labels, the answer to learn")
         answers = labels.roll(1, dims=1).masked_fill(labels.roll(1, dims=1) == IGNORED, self._padding)
         answers[:, 0] = self.config.bos_token_id
         return answers
+
+
+def _answer_mask(states: torch.Tensor, past: int, decoder_attention_mask: torch.Tensor | None) -> torch.Tensor | None:
+    """Return a term for the scores among the answer's tokens, or None if nothing must be hidden."""
+    mask = causal(states.shape[1], past + states.shape[1], states)
+    if decoder_attention_mask is None or bool(decoder_attention_mask.all()):
+        return mask
+    unseen = hidden(decoder_attention_mask, states.dtype)
+    return unseen if mask is None else torch.minimum(mask, unseen)
 
 
 def _column(values: torch.Tensor | None) -> torch.Tensor | None:

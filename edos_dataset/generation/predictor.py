@@ -1,7 +1,8 @@
 """The predictor of the answer's label from the history (Xie & Pu, "Generating Empathetic Responses with a Large Scale
 Dialog Dataset", Section 4.2): an encoder of its own, attention pooling with a trained vector, a hidden layer.
 
-Where the paper scores a state by its product with the vector, its authors' code puts a tanh layer between; so do we.
+Where the paper scores a state by its product with the vector, the authors' code has a tanh layer in between, and so
+does this.
 
 This file, `layers.py` and `config.py` travel with every saved model (`trust_remote_code=True`).
 """
@@ -20,7 +21,7 @@ __all__ = ["PredictorConfig", "ResponsePredictor"]
 
 
 class ResponsePredictor(PreTrainedModel):  # type: ignore[no-untyped-call]
-    """Predicts with which label to answer a history."""
+    """Predicts the label of the answer to a history."""
 
     config_class = PredictorConfig
     base_model_prefix = "encoder"
@@ -44,7 +45,7 @@ class ResponsePredictor(PreTrainedModel):  # type: ignore[no-untyped-call]
         return self.encoder.embedder.words
 
     def set_input_embeddings(self, value: nn.Module) -> None:
-        """Put another table of words in place."""
+        """Replace the table of words."""
         self.encoder.embedder.words = cast(nn.Embedding, value)
 
     def forward(
@@ -59,21 +60,21 @@ class ResponsePredictor(PreTrainedModel):  # type: ignore[no-untyped-call]
         """Predict the labels of the answers.
 
         Args:
-            input_ids: [batch, tokens], as `encode_history` puts them together, padded at the right.
-            attention_mask: [batch, tokens], 1 for tokens and 0 for padding; by default what is no padding id.
+            input_ids: [batch, tokens], from `encode_history`, padded at the right.
+            attention_mask: [batch, tokens], 1 for tokens and 0 for padding; by default derived from the padding id.
             segment_ids: [batch, tokens], as for `Encoder`.
-            label_ids: [batch, tokens], likewise.
+            label_ids: [batch, tokens], as for `Encoder`.
             labels: [batch] ids of the true labels, or [batch, labels] probabilities.
             **kwargs: not used.
 
         Returns:
-            `logits` [batch, labels], and `loss`, the mean cross-entropy, where true labels were given.
+            `logits` [batch, labels], and `loss`, the mean cross-entropy, if true labels are given.
         """
         mask = input_ids != self.config.pad_token_id if attention_mask is None else attention_mask
         states = self.encoder(input_ids, mask, segment_ids, label_ids).last_hidden_state
         scores = self.attention_vector(torch.tanh(self.attention_layer(states))).squeeze(-1)
-        shares = scores.masked_fill(mask == 0, torch.finfo(scores.dtype).min).softmax(1)
-        pooled = self.dropout(torch.einsum("bt,btw->bw", shares, states))
+        weights = scores.masked_fill(mask == 0, torch.finfo(scores.dtype).min).softmax(1)
+        pooled = self.dropout(torch.einsum("bt,btw->bw", weights, states))
         logits = self.output_layer(self.dropout(torch.tanh(self.hidden_layer(pooled))))
         loss = None if labels is None else nn.functional.cross_entropy(logits.float(), labels)
         return SequenceClassifierOutput(loss=loss, logits=logits)

@@ -1,28 +1,33 @@
-"""Answers to dialogues: the label that the answer should have, predicted or given, and answers under it.
+"""Answers to dialogues under predicted or given labels, and conversations.
 
-The history's labels come from a labeler of this package, as in the papers; the answer's label from the predictor, of
-which the most probable ones give several candidates; a user may force one.
+The history's labels come from a labeler of this package, as in the papers. The answer's label comes from the predictor,
+whose most probable labels give several candidates, or from the user.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from edos_dataset.arrays import Floats
-from edos_dataset.encoders.checks import check_device
+from edos_dataset.encoders.encoder import check_device
 from edos_dataset.generation.answering import Job, write_answers
 from edos_dataset.generation.loading import load_predictor, load_writer
-from edos_dataset.generation.packed import PREDICTOR
-from edos_dataset.generation.writers import LabelPredictor, Writer
-from edos_dataset.labeling.models.dialogues import dialogues_given
-from edos_dataset.labeling.models.labelers import load_labeler
+from edos_dataset.generation.shipped import PREDICTOR, SHIPPED
+from edos_dataset.generation.writers import LabelPredictor, TransformerWriter, Writer
+from edos_dataset.labeling.models.base import dialogues_given
+from edos_dataset.labeling.models.labelers import check_labels_all, load_labeler
+from edos_dataset.labeling.models.saved_model import model_digest
 from edos_dataset.labels import LABELS, parse_label
+from edos_dataset.languages.detection import contradict_language
+from edos_dataset.wording import counted
 
 _NO_PREDICTOR = (
-    f"the model has no predictor of the answer's label, a folder {PREDICTOR!r} in its own: give a label, or train one "
-    f"there by training/recipes/small/predictor.yaml, --out MODEL/{PREDICTOR}"
+    f"the model has no predictor of the answer's label, in a subfolder {PREDICTOR!r}: give a label, or train one there "
+    f"by training/recipes/small/predictor.yaml, --out MODEL/{PREDICTOR}"
 )
 
 Wanted = str | int | Sequence[str | int | None] | None
@@ -33,10 +38,10 @@ class Candidate:
     """An answer.
 
     Attributes:
-        text: of the answer.
-        label: name of the label that it was written under; None of a model without labels.
+        text: its text.
+        label: name of the label that it was written under; None for a model without labels.
         score: mean log-probability (nats) of its tokens, the end included.
-        probability: of the label, as predicted, 0 to 1; None where it was not predicted.
+        probability: predicted probability of the label, 0 to 1; None if it was not predicted.
     """
 
     text: str
@@ -45,7 +50,7 @@ class Candidate:
     probability: float | None = None
 
     def as_row(self) -> dict[str, str | float | None]:
-        """Return it as plain data, figures with four decimals."""
+        """Return the answer as plain data, figures with four decimals."""
         chance = None if self.probability is None else round(self.probability, 4)
         return {"text": self.text, "label": self.label, "probability": chance, "score": round(self.score, 4)}
 
@@ -55,11 +60,11 @@ class Responder:
 
     Args:
         writer: the model that writes.
-        predictor: of the answer's label; without one, a writer that takes labels must be given them.
-        labeler: name of the labeler (`load_labeler`) of the history's turns, where their labels are not given.
+        predictor: predicts the answer's label; without one, a writer with labels needs them given.
+        labeler: name of the labeler (`load_labeler`) of the history's turns, unless their labels are given.
         device: torch device of the labeler.
-        batch: most answers under way at a time, each with all its beams; by default 4 on a CPU, where more bring
-            nothing, and 32 elsewhere.
+        batch: maximum number of histories answered at once, each with all its beams; by default 4 on a CPU, where more
+            are not faster, and 32 elsewhere.
     """
 
     def __init__(
@@ -70,8 +75,8 @@ class Responder:
         device: str = "cpu",
         batch: int | None = None,
     ) -> None:
-        """Take the parts; `Responder.load` reads them from a folder."""
         self.writer, self.predictor = writer, predictor
+        check_labels_all(labeler)
         self.labeler, self.device = labeler, device
         self.batch = batch or (4 if device == "cpu" else 32)
         self.folder: Path | None = None
@@ -86,16 +91,16 @@ class Responder:
         batch: int | None = None,
         revision: str | None = None,
     ) -> "Responder":
-        """Return the responder that ships under a name, lies in a folder, or is the Hub's.
+        """Load a shipped responder, one from a folder, or one of the Hub.
 
         Args:
-            name: of a model that ships (`chat`); a folder with a model and its tokenizer, its predictor in the folder
-                `predictor` of it if it has one; or a Hub id.
-            trust: run the code that came with the model, where its configuration names some; ours never needs it.
+            name: a shipped model (`chat`); a folder with a model and its tokenizer, and its predictor, if any, in the
+                subfolder `predictor`; or a Hub id.
+            trust: run the code that comes with the model, if its configuration names any; ours never needs it.
             device: torch device, such as `cpu` or `cuda`.
             labeler: as for the class.
-            batch: likewise.
-            revision: of a model of the Hub: a tag such as "v1.0.0", a branch or a commit.
+            batch: as for the class.
+            revision: tag (such as "v1.0.0"), branch or commit of a model of the Hub.
 
         Raises:
             ValueError: there is no such model or revision, it is damaged, or it needs code that is not trusted.
@@ -107,10 +112,10 @@ class Responder:
         return responder
 
     def check(self, forced: bool) -> None:
-        """Check that this can answer: under a label that is given, or under predicted ones.
+        """Check that the model can answer under a given label (`forced`) or under predicted ones.
 
         Raises:
-            ValueError: it was trained without labels and one is given, or it takes labels, none is given, and it has no
+            ValueError: a label is given to a model without labels, or a model with labels has neither a label nor a
                 predictor.
         """
         if forced and not self.writer.takes_labels:
@@ -119,8 +124,14 @@ class Responder:
             raise ValueError(_NO_PREDICTOR)
 
     def history_labels(self, dialogues: Sequence[Sequence[str]]) -> list[list[int]]:
-        """Return the most probable label of every turn, by id, seen with its history."""
-        found = load_labeler(self.labeler, self.device).predict_proba(dialogues).argmax(1).tolist()
+        """Return the id of the most probable label of every turn, seen with its history."""
+        labeler = load_labeler(self.labeler, self.device)
+        if (labels := getattr(labeler, "label_set", None)) is not None and labels.labels != LABELS:
+            raise ValueError(
+                f"the labeler {self.labeler!r} has the labels of {labels.name!r}, but response models know those of "
+                "EDOS: give another --labeler"
+            )
+        found = labeler.predict_proba(dialogues).argmax(1).tolist()
         ends = np.cumsum([0, *map(len, dialogues)]).tolist()
         return [found[start:end] for start, end in zip(ends[:-1], ends[1:], strict=True)]
 
@@ -131,10 +142,10 @@ class Responder:
 
         Args:
             dialogues: turns of each, oldest first.
-            history_labels: their labels, by id, where they are known.
+            history_labels: ids of their labels, if known.
 
         Raises:
-            ValueError: there is no predictor, or these are no dialogues.
+            ValueError: there is no predictor, or these are not dialogues.
         """
         if self.predictor is None:
             raise ValueError(_NO_PREDICTOR)
@@ -160,19 +171,19 @@ class Responder:
 
         Args:
             dialogues: turns of each dialogue, oldest first, at least one; the answer follows the last.
-            labels: label that every answer is to have, or one for each dialogue, by name or id; None to have it
-                predicted. Then each candidate is written under another label, the most probable first; under a forced
-                label, and by a model without labels, the candidates are the best answers that differ (`alike`).
-            candidates: answers wanted of each dialogue, at least 1; fewer come where the search found no more.
-            beams: answers that the search follows at a time.
-            sample: draw from the nucleus of 0.9 in place of the search.
-            seed: of the drawing; the same seed gives a dialogue the same answers in any company.
-            history_labels: labels of the turns, by id, where they are known.
-            max_tokens: most tokens of an answer, the end included.
+            labels: label of every answer, or one for each dialogue, by name or id; None to predict it. Under predicted
+                labels, each candidate has another label, the most probable first; under a forced label, and by a model
+                without labels, the candidates are the best answers that differ (`answering.most_different`).
+            candidates: number of answers to each dialogue, at least 1; the search may find fewer.
+            beams: number of beams of the search.
+            sample: sample from the nucleus of 0.9 instead of searching.
+            seed: seed of sampling; a dialogue's answers do not depend on the other dialogues.
+            history_labels: ids of the turns' labels, if known.
+            max_tokens: maximum number of tokens of an answer, the end included.
 
         Raises:
-            ValueError: something is no dialogue or no label, the model takes labels and has no predictor, or it takes
-                none and was given one.
+            ValueError: an input is not a dialogue or label, the model needs labels and has no predictor, or a label is
+                given to a model without labels.
         """
         if isinstance(candidates, bool) or not isinstance(candidates, int) or candidates < 1:
             raise ValueError(f"candidates must be a whole number from 1, got {candidates!r}")
@@ -203,7 +214,7 @@ class Responder:
         labels: list[int | None],
         candidates: int,
     ) -> list[tuple[int, Job, float | None]]:
-        """Return what is to be written: the dialogue's number, the job, the probability of its label."""
+        """Return the answers to write: the dialogue's number, the job, and the probability of its label."""
         if known is None:
             self.check(any(label is not None for label in labels))
             return [(number, Job(turns, None, None, candidates), None) for number, turns in enumerate(given)]
@@ -223,11 +234,6 @@ class Responder:
 
 
 def _histories(dialogues: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Return dialogues as lists of turns.
-
-    Raises:
-        ValueError: they are none, or one has no turn.
-    """
     given = dialogues_given(dialogues)
     if [] in given:
         raise ValueError(f"dialogue {given.index([])} has no turn, so there is nothing to answer: leave it out")
@@ -235,16 +241,113 @@ def _histories(dialogues: Sequence[Sequence[str]]) -> list[list[str]]:
 
 
 def _each(labels: Wanted, count: int) -> list[int | None]:
-    """Return the label that is forced on each of a number of dialogues, by id; None where none is.
-
-    Raises:
-        ValueError: one is no label, or there are not as many as dialogues.
-    """
     every = [labels] * count if labels is None or isinstance(labels, str | int) else list(labels)
     if len(every) != count:
-        raise ValueError(f"one label for each dialogue, or one for all: got {len(every)} labels for {count} dialogues")
+        raise ValueError(
+            f"give one label for each dialogue or one for all: got {counted(len(every), 'labels')} for "
+            f"{counted(count, 'dialogues')}"
+        )
     ids = [parse_label(label) if isinstance(label, str) else label for label in every]
     for label in ids:
         if label is not None and (isinstance(label, bool) or not 0 <= label < len(LABELS)):
             raise ValueError(f"a label is a name or an id from 0 to {len(LABELS) - 1}, got {label!r}")
     return ids
+
+
+@lru_cache(maxsize=2)
+def kept_responder(model: str, trust: bool, device: str, labeler: str, revision: str | None = None) -> Responder:
+    """Return a responder that is loaded once per process; arguments and errors are those of `Responder.load`."""
+    return Responder.load(model, trust, device, labeler, revision=revision)
+
+
+def identity_of(responder: Responder) -> str:
+    """Return digests of the model and its predictor and, if it reads labels, the identity of the labeler.
+
+    Together with the parameters these determine a responder's answers.
+    """
+    if responder.folder is None:
+        raise ValueError("the responder was not loaded from a folder: use Responder.load")
+    parts = [model_digest(responder.folder)]
+    if responder.predictor is not None:
+        parts.append(model_digest(responder.folder / PREDICTOR))
+    if responder.writer.takes_labels:
+        parts.append(load_labeler(responder.labeler, responder.device).identity)
+    return " ".join(parts)
+
+
+@dataclass
+class Conversation:
+    """A conversation with a response model, held in memory only.
+
+    Attributes:
+        responder: the model.
+        settings: arguments of `Responder.respond` other than dialogues and labels: `candidates`, `beams`, `sample`,
+            `seed`.
+        turns: texts so far, oldest first.
+        labels: ids of the turns' labels; for an answer, the label under which it was written. Empty for a model without
+            labels.
+    """
+
+    responder: Responder
+    settings: dict[str, Any] = field(default_factory=dict)
+    turns: list[str] = field(default_factory=list)
+    labels: list[int] = field(default_factory=list)
+
+    def say(self, text: str) -> str | None:
+        """Add a turn and return its label, or None for a model without labels.
+
+        Raises:
+            ValueError: the text is blank.
+        """
+        if not text.strip():
+            raise ValueError("a turn has no text: say something")
+        turns = [*self.turns, text]
+        label = None
+        if self.responder.writer.takes_labels:
+            label = self.responder.history_labels([turns])[0][-1]
+            self.labels.append(label)
+        self.turns = turns
+        return None if label is None else LABELS[label]
+
+    def answer(self, label: str | None = None) -> list[Candidate]:
+        """Return candidate answers to the last turn; the first becomes the next turn.
+
+        Args:
+            label: name of their label; None to predict it.
+
+        Raises:
+            ValueError: there is no turn yet, or the model cannot answer under that label.
+        """
+        if not self.turns:
+            raise ValueError("nothing was said, so there is nothing to answer")
+        known = [self.labels] if self.labels else None
+        candidates = self.responder.respond([self.turns], label, history_labels=known, **self.settings)[0]
+        self.turns.append(candidates[0].text)
+        if candidates[0].label is not None:
+            self.labels.append(parse_label(candidates[0].label))
+        return candidates
+
+    def forget(self) -> None:
+        """Start over."""
+        self.turns, self.labels = [], []
+
+
+def remarks_on(turns: Sequence[str], responder: Responder, model: str) -> list[str]:
+    """Return warnings about turns that a model cannot read well: one if the last turn is too long, and one if it is in
+    a language that a shipped model does not know.
+
+    Args:
+        turns: turns of a dialogue, oldest first.
+        responder: the model.
+        model: its name; shipped models know English only.
+    """
+    writer, found = responder.writer, []
+    if isinstance(writer, TransformerWriter):
+        size = len(writer.tokenizer(turns[-1], add_special_tokens=False)["input_ids"]) + 2  # framed by end tokens
+        if size > writer.max_tokens:
+            found.append(
+                f"the last turn has {counted(size, 'tokens')}; the model reads only the last {writer.max_tokens}"
+            )
+    if model in SHIPPED and contradict_language(turns, "en") is not None:
+        found.append(f"this doesn't look English; the model {model!r} knows English only")
+    return found

@@ -1,4 +1,4 @@
-"""The answering stage: dialogues in, the same dialogues with answers out."""
+"""The answering stage, which adds answers to dialogues."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -7,8 +7,7 @@ import pyarrow as pa
 
 from edos_dataset.arrays import unnest
 from edos_dataset.encoders.encoder import limit_threads
-from edos_dataset.generation.chosen import identity_of, kept_responder
-from edos_dataset.generation.responder import Responder
+from edos_dataset.generation.responder import Responder, identity_of, kept_responder
 from edos_dataset.labeling.stages import dialogues_of
 from edos_dataset.labels import parse_label
 from edos_dataset.runs.pipeline import BY_HAND, Stage, Unit, check_ranges
@@ -17,20 +16,20 @@ from edos_dataset.schema import ANSWERS
 
 @dataclass(frozen=True)
 class AnswerDialogues(Stage):
-    """Answer dialogues: any table with turns gets the column `answers`, of schema.ANSWERS, best first.
+    """Answer dialogues: add the column `answers` (schema.ANSWERS), best first, to any table with turns.
 
     Args:
         model: name (`chat`), folder or Hub id of a response model.
-        label: name of the label that every answer is to have; null to have it predicted.
-        candidates: answers to each dialogue.
-        beams: answers that the search follows at a time.
-        sample: draw from the nucleus of 0.9 in place of the search.
-        seed: of the drawing.
-        labeler: labels the turns of the history; a name that `load_labeler` knows.
-        device: "cpu", "cuda", "cuda:1", ... On a CPU it runs in one thread, so that a run gives the same bytes whatever
-            its number of workers.
-        revision: of a model of the Hub: a tag, a branch or a commit; null for its newest.
-        trust_remote_code: run the code that came with the model; it stands in no recipe.
+        label: name of the label of every answer; null to predict it.
+        candidates: number of answers to each dialogue.
+        beams: number of beams of the search.
+        sample: sample from the nucleus of 0.9 instead of searching.
+        seed: seed of sampling.
+        labeler: labeler of the history's turns, a name that `load_labeler` accepts.
+        device: "cpu", "cuda", "cuda:1", ... On a CPU the model uses one thread, so that a run's output does not depend
+            on the number of workers.
+        revision: tag, branch or commit of a model of the Hub; null for the newest.
+        trust_remote_code: run the code that comes with the model; never read from a recipe.
     """
 
     model: str
@@ -56,11 +55,11 @@ class AnswerDialogues(Stage):
 
     @property
     def responder(self) -> Responder:
-        """The model, shared by all stages of the process that name it."""
+        """The model, shared by all stages of the process with the same settings."""
         return kept_responder(self.model, self.trust_remote_code, self.device, self.labeler, self.revision)
 
     def check(self) -> None:
-        """Check the model, the device, and that the one can answer under the label or by itself."""
+        """Check the model and the device, and that the model can answer under the label or predict one."""
         self.responder.check(self.label is not None)
 
     def inputs(self) -> dict[str, str]:
@@ -68,7 +67,7 @@ class AnswerDialogues(Stage):
         return {"model": identity_of(self.responder)}
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        """Add the answers; their figures have four decimals, as the last ones depend on what is answered beside."""
+        """Add the answers. Figures have four decimals, since the last digits depend on the batch."""
         turns, offsets = unnest(table, "turns")
         with limit_threads(1):
             found = self.responder.respond(

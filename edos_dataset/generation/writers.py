@@ -1,13 +1,26 @@
-"""What writes answers: a model with its tokenizer, and how it is told the history and the label of the answer."""
+"""Writers of answers: a response model of this package, or any transformers language model, decoder or
+encoder-decoder, with its tokenizer.
 
+A language model reads history and labels as text. A turn is a line, "A: I lost my job.", and the answer follows the
+last line, "B:". Labels are words, "B (consoling):", or special tokens, "B<|consoling|>:", which a tokenizer must have
+(`add_label_tokens`).
+"""
+
+import json
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import torch
 
 from edos_dataset.arrays import Floats
+from edos_dataset.encoders.folders import read_json, usable
 from edos_dataset.generation.config import ResponseConfig
-from edos_dataset.generation.inputs import batch_histories, encode_history
+from edos_dataset.generation.response_pipeline import batch_histories, encode_history, pad
+from edos_dataset.labeling.models.saved_model import ModelError
+from edos_dataset.labels import LABELS
+from edos_dataset.runs.shards import write_text
 
 Turns = Sequence[str]
 
@@ -16,11 +29,11 @@ class Writer(Protocol):
     """A model that answers.
 
     Attributes:
-        model: what `Steps` asks.
-        tokenizer: that of the model.
-        takes_labels: whether an answer is conditioned on a label, and histories are read with labels.
-        max_tokens: most tokens of an answer, the end included.
-        never: tokens that no answer may have.
+        model: the model, for `Steps`.
+        tokenizer: its tokenizer.
+        takes_labels: whether answers are conditioned on labels, and histories are read with labels.
+        max_tokens: maximum number of tokens of an answer, the end included.
+        never: tokens that no answer may contain.
     """
 
     model: Any
@@ -32,21 +45,20 @@ class Writer(Protocol):
     def read(
         self, histories: Sequence[Turns], labels: Sequence[Sequence[int]] | None, answers: Sequence[int | None]
     ) -> dict[str, torch.Tensor]:
-        """Return what `Steps` is given.
+        """Return the inputs of `Steps`.
 
         Args:
-            histories: the turns of each dialogue, oldest first.
-            labels: their labels; None for a writer that takes none.
-            answers: the label of each answer.
+            histories: turns of each dialogue, oldest first.
+            labels: their labels; None for a writer without labels.
+            answers: label of each answer.
         """
         ...
 
 
 class TransformerWriter:
-    """A `ResponseModel` as a writer; attributes as those of `Writer`."""
+    """A `ResponseModel` as a writer; for attributes see `Writer`."""
 
     def __init__(self, model: Any, tokenizer: Any) -> None:  # noqa: ANN401
-        """Take a model in evaluation mode and the tokenizer that it learned with."""
         config: ResponseConfig = model.config
         self.model, self.tokenizer = model, tokenizer
         self.takes_labels = config.num_response_labels > 0
@@ -64,15 +76,14 @@ class TransformerWriter:
 
 
 class LabelPredictor:
-    """A `ResponsePredictor` with the tokenizer of its histories."""
+    """A `ResponsePredictor`, in evaluation mode, with its tokenizer."""
 
     def __init__(self, model: Any, tokenizer: Any) -> None:  # noqa: ANN401
-        """Take a predictor in evaluation mode and the tokenizer that it learned with."""
         self.model, self.tokenizer = model, tokenizer
 
     @torch.inference_mode()
     def predict(self, histories: Sequence[Turns], labels: Sequence[Sequence[int]] | None) -> Floats:
-        """Return the probabilities of the answers' labels, float32 [histories, 41]; columns are label ids."""
+        """Return the probabilities of the answers' labels, float32 [histories, 41]."""
         given = read_histories(self.tokenizer, histories, labels, self.model)
         probabilities: Floats = self.model(**given).logits.float().softmax(1).cpu().numpy()
         return probabilities
@@ -84,7 +95,7 @@ def read_histories(
     labels: Sequence[Sequence[int]] | None,
     model: Any,  # noqa: ANN401
 ) -> dict[str, torch.Tensor]:
-    """Return the tensors of histories for a model of ours, on its device; labels are left out where none are known."""
+    """Return the inputs of a response model of this package for histories, on its device; without labels if unknown."""
     known: Sequence[Sequence[int] | None] = [None] * len(histories) if labels is None else labels
     most = (model.config.max_tokens, model.config.history_turns)
     read = [encode_history(tokenizer, turns, own, *most) for turns, own in zip(histories, known, strict=True)]
@@ -92,3 +103,168 @@ def read_histories(
     if labels is None:
         del given["label_ids"]
     return {name: tensor.to(model.device) for name, tensor in given.items()}
+
+
+FILE = "prompt.json"
+"""Name of the file of a model's `PromptFormat`."""
+
+STYLES = ("none", "words", "tokens")
+SPEAKERS = ("A", "B")
+
+
+@dataclass(frozen=True)
+class PromptFormat:
+    """The form of histories and labels in a prompt.
+
+    Attributes:
+        labels: "none", "words" or "tokens".
+        turns: maximum number of turns of a history, the newest ones; None for all that fit.
+
+    Raises:
+        ValueError: `labels` has another value, or `turns` is below 1.
+    """
+
+    labels: str = "none"
+    turns: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the attributes."""
+        if self.labels not in STYLES:
+            raise ValueError(f"labels is one of {', '.join(STYLES)}, got {self.labels!r}")
+        if self.turns is not None and (
+            isinstance(self.turns, bool) or not isinstance(self.turns, int) or self.turns < 1
+        ):
+            raise ValueError(f"turns is a whole number from 1, or null for all, got {self.turns!r}")
+
+    @classmethod
+    def load(cls, folder: Path) -> "PromptFormat":
+        """Return the format that a model was trained with, or the default if its folder states none.
+
+        Raises:
+            ValueError: the file is damaged.
+        """
+        if not (folder / FILE).is_file():
+            return cls()
+        with usable(folder / FILE):
+            return cls(**read_json(folder / FILE))
+
+    def save(self, folder: Path) -> None:
+        """Write the format into a model's folder."""
+        write_text(folder / FILE, json.dumps(asdict(self)) + "\n")
+
+    def lines(self, turns: Sequence[str], labels: Sequence[int] | None = None, answer: int | None = None) -> list[str]:
+        """Return the lines of a history, oldest first, and the beginning of the answer's line.
+
+        Args:
+            turns: turns of the history, oldest first.
+            labels: ids of the turns' labels, if known; left out if the style has none.
+            answer: id of the answer's label, if known; left out if the style has none.
+        """
+        count = len(turns) if self.turns is None else min(self.turns, len(turns))
+        known: Sequence[int | None] = [None] * len(turns) if labels is None else labels
+        # The answer is always B's, so the newest turn is always A's.
+        lines = []
+        for age in range(count, 0, -1):
+            speaker = SPEAKERS[(age - 1) % 2]
+            lines.append(f"{speaker}{self._marked(known[-age])}: {' '.join(turns[-age].split())}\n")
+        return [*lines, f"{SPEAKERS[1]}{self._marked(answer)}:"]
+
+    def _marked(self, label: int | None) -> str:
+        if label is None or self.labels == "none":
+            return ""
+        return f" ({LABELS[label]})" if self.labels == "words" else label_token(label)
+
+
+def label_token(label: int) -> str:
+    """Return the special token of a label."""
+    return f"<|{LABELS[label]}|>"
+
+
+def add_label_tokens(model: Any, tokenizer: Any) -> int:  # noqa: ANN401
+    """Add the 41 special tokens to a tokenizer, and rows for them to a model; return how many were new."""
+    tokens = [label_token(label) for label in range(len(LABELS))]
+    added = int(tokenizer.add_special_tokens({"additional_special_tokens": tokens}))
+    if len(tokenizer) > model.get_input_embeddings().weight.shape[0]:
+        model.resize_token_embeddings(len(tokenizer))
+    return added
+
+
+def encode_prompt(tokenizer: Any, lines: Sequence[str], max_tokens: int) -> list[int]:  # noqa: ANN401
+    """Return the token ids of a prompt.
+
+    A prompt that is too long loses its oldest lines, then the first tokens of the newest turn.
+
+    Args:
+        tokenizer: any of transformers; its special tokens before and after a text are kept.
+        lines: as `PromptFormat.lines` returns them.
+        max_tokens: maximum number of tokens of the result.
+    """
+    for first in range(len(lines)):
+        ids: list[int] = tokenizer("".join(lines[first:]))["input_ids"]
+        if len(ids) <= max_tokens or first >= len(lines) - 2:
+            break
+    return ids[-max_tokens:]
+
+
+_ANSWER = 100  # positions of a decoder that are reserved for the answer
+
+
+class PromptWriter:
+    """A language model as a writer; for attributes see `Writer`. An answer is one line: a line break ends it too.
+
+    Args:
+        model: the model, in evaluation mode.
+        tokenizer: its tokenizer.
+        form: form of histories and labels in prompts.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, form: PromptFormat) -> None:  # noqa: ANN401
+        self.model, self.tokenizer, self.form = model, tokenizer, form
+        self.takes_labels = form.labels != "none"
+        self.max_tokens = _ANSWER
+        config = model.config
+        self._causal = not config.is_encoder_decoder
+        positions = getattr(config, "max_position_embeddings", None) or getattr(config, "n_positions", None) or 1_024
+        self._most = min(int(positions), 1_024) - (_ANSWER if self._causal else 0)
+        if self._most < 1:
+            raise ModelError(
+                f"{config.name_or_path} reads at most {positions} tokens, and {_ANSWER} are reserved for answers"
+            )
+        ends = model.generation_config.eos_token_id
+        ends = tokenizer.eos_token_id if ends is None else ends
+        found = set(ends) if isinstance(ends, list | tuple) else {ends}
+        line = tokenizer("\n", add_special_tokens=False)["input_ids"]
+        if len(line) == 1:
+            found.add(line[0])
+        model.generation_config.eos_token_id = sorted(found - {None})
+        self._padding = next(
+            each
+            for each in (tokenizer.pad_token_id, config.pad_token_id, tokenizer.eos_token_id, 0)
+            if each is not None
+        )
+        barred = {self._padding, tokenizer.bos_token_id, tokenizer.unk_token_id, *_label_ids(tokenizer)}
+        self.never = sorted(barred - found - {None})
+
+    def read(
+        self,
+        histories: Sequence[Sequence[str]],
+        labels: Sequence[Sequence[int]] | None,
+        answers: Sequence[int | None],
+    ) -> dict[str, torch.Tensor]:
+        """Return the tensors for `Steps`; see `Writer`."""
+        known: Sequence[Sequence[int] | None] = [None] * len(histories) if labels is None else labels
+        rows = [
+            encode_prompt(self.tokenizer, self.form.lines(turns, own, answer), self._most)
+            for turns, own, answer in zip(histories, known, answers, strict=True)
+        ]
+        masks = [[1] * len(row) for row in rows]
+        if self._causal:  # the answer follows its history directly, so padding is at the left
+            ids, mask = pad([row[::-1] for row in rows], self._padding).flip(1), pad(masks, 0).flip(1)
+        else:
+            ids, mask = pad(rows, self._padding), pad(masks, 0)
+        return {"input_ids": ids.to(self.model.device), "attention_mask": mask.to(self.model.device)}
+
+
+def _label_ids(tokenizer: Any) -> set[int]:  # noqa: ANN401
+    # the labels' special tokens are for prompts, not for answers
+    return {number for token, number in tokenizer.get_added_vocab().items() if token.startswith("<|")}

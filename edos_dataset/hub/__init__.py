@@ -1,1 +1,1 @@
-"""To the Hub: what goes there, under which version, and how it gets there."""
+"""Publishing to the Hub: the contents, the version, and the upload."""

@@ -1,6 +1,4 @@
-"""From folders to the contents of one repository; several data sets become one, their files side by side under a card
-whose YAML names all of their configs.
-"""
+"""Combines folders into the contents of one repository; several datasets become one, whose card lists all configs."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,25 +6,27 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from edos_dataset.hub.content_files import ContentFile, check_no_link
-from edos_dataset.hub.contents import CARD, Contents, held, read_data
+from edos_dataset.hub.contents import CARD, ContentFile, Contents, check_no_link, held, read_data
 from edos_dataset.hub.model_contents import read_model, read_shipped, read_space
 from edos_dataset.publishing.cards.markdown import code
 from edos_dataset.publishing.front_matter import join_card, split_card
 from edos_dataset.runs.folder import FolderError
 
+_LISTS = ("tags", "task_categories", "task_ids", "language", "annotations_creators", "language_creators")
+"""Keys in a card's YAML whose values are lists."""
+
 
 @contextmanager
 def reading(folders: Sequence[Path]) -> Iterator[Contents]:
-    """Read what is to be published, and keep other commands of this package from writing there meanwhile.
+    """Read the contents to publish, and keep other commands of this package from writing there meanwhile.
 
     Args:
-        folders: of data sets, of which each config is in one only, and the first has the default one; or one folder of
-            a model, or the name of one that ships, or one folder of a Space.
+        folders: Folders of datasets with different configs, the first with the default config; or the folder of one
+            model, the name of a shipped model, or the folder of a Space.
 
     Raises:
-        FolderError: a folder is unfinished, damaged, has data that no config names, or does not go with the others; or
-            a command is at work in it.
+        FolderError: A folder is unfinished or damaged, has data that belong to no config, or cannot be combined with
+            the others; or a command is writing to it.
     """
     with ExitStack() as stack:
         for folder in folders:
@@ -42,14 +42,13 @@ def reading(folders: Sequence[Path]) -> Iterator[Contents]:
 
 
 def compose(parts: Sequence[tuple[Path, Contents]]) -> Contents:
-    """Return the contents of several folders as one; of a single folder they are its own.
+    """Return the contents of several folders as one.
 
     Args:
-        parts: each folder and its contents. The first has the default config and the card to which those of the others
-            are added.
+        parts: Each folder and its contents. The first has the default config, and its card is extended by the others.
 
     Raises:
-        FolderError: two folders have a config or a file of the same name.
+        FolderError: Two folders have a config or a file with the same name.
     """
     if len(parts) == 1:
         return parts[0][1]
@@ -77,33 +76,34 @@ def compose(parts: Sequence[tuple[Path, Contents]]) -> Contents:
 
 
 def compose_cards(cards: Sequence[str]) -> str:
-    """Return the card of several data sets together: the first one's, then a section for each of the others, with its
-    own flaws at its head.
-
-    What several of them say in the same words stands there once, in the first.
+    """Return the card of several datasets: the first card, then a section for each other one, with its flaws first.
+    Sections that several cards share are kept only in the first.
     """
     heads, bodies = zip(*map(split_card, cards), strict=True)
+    sections, known = [bodies[0].rstrip()], set(_sections(bodies[0]))
+    for head, body in zip(heads[1:], bodies[1:], strict=True):
+        names = " and ".join(code(entry["config_name"]) for entry in head["configs"])
+        new = "\n\n".join(section for section in _sections(body) if section not in known)
+        known |= set(_sections(body))
+        sections.append(f"# Config {names}\n\n" + _demoted(new))
+    return join_card(_compose_headers(heads), "\n\n".join(sections) + "\n")
+
+
+def _compose_headers(heads: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the first header with the values, configs and features of the others."""
     header = dict(heads[0])
+    for key in _LISTS:
+        if values := list(dict.fromkeys(value for head in heads for value in head.get(key) or [])):
+            header[key] = values
     for head in heads[1:]:
-        for key in ("tags", "task_categories", "task_ids", "language", "annotations_creators", "language_creators"):
-            if more := [value for value in head.get(key) or [] if value not in (header.get(key) or [])]:
-                header[key] = [*(header.get(key) or []), *more]
-        header["configs"] = [
-            *header["configs"],
-            *({key: value for key, value in entry.items() if key != "default"} for entry in head["configs"]),
-        ]
+        configs = [{key: value for key, value in entry.items() if key != "default"} for entry in head["configs"]]
+        header["configs"] = [*header["configs"], *configs]
         header["dataset_info"] = [*header["dataset_info"], *head["dataset_info"]]
-    names = [[entry["config_name"] for entry in head["configs"]] for head in heads]
-    sections, said = [bodies[0].rstrip()], set(_sections(bodies[0]))
-    for configs, body in zip(names[1:], bodies[1:], strict=True):
-        new = "\n\n".join(section for section in _sections(body) if section not in said)
-        said |= set(_sections(body))
-        sections.append(f"# Config {' and '.join(map(code, configs))}\n\n" + _demoted(new))
-    return join_card(header, "\n\n".join(sections) + "\n")
+    return header
 
 
 def versioned(card: str, version: str) -> str:
-    """Return a card whose configs name a version, which `datasets` shows as `info.version`."""
+    """Return a card whose configs state a version, which `datasets` shows as `info.version`."""
     header, body = split_card(card)
     header["configs"] = [entry | {"version": version} for entry in header["configs"]]
     return join_card(header, body)
@@ -114,7 +114,7 @@ def _sections(body: str) -> list[str]:
 
 
 def _demoted(body: str) -> str:
-    """Return Markdown with every heading one level lower; lines inside of fenced code are none."""
+    """Return Markdown with every heading one level lower; lines in fenced code stay."""
     lines, fence = [], ""
     for line in body.split("\n"):
         if ticks := re.match("`{3,}", line):

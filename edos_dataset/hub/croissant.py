@@ -1,50 +1,53 @@
-"""Croissant metadata of a published version: its files with their checksums, and what is in their columns, as JSON-LD.
+"""Croissant metadata of a published version: its files with their checksums and the contents of their columns.
 
-The format is Croissant 1.1 (MLCommons, http://mlcommons.org/croissant/1.1), with the vocabulary that the Hub's own
-metadata use. Those of the Hub describe whatever the branch holds today; these describe one version and say by which
-checksum each file of it is known.
+The format is Croissant 1.1 (MLCommons), built from the node classes of `mlcroissant`, which validates it. The metadata
+that the Hub itself generates describe the current state of the branch; these describe one version and give the
+checksum of each file.
 """
 
 import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
-from edos_dataset.hub.croissant_columns import Json, enumeration, field_of, label_sets
+import mlcroissant as mlc
+from datasets import ClassLabel, Features, List, Value
+
 from edos_dataset.publishing.front_matter import split_card
-
-if TYPE_CHECKING:
-    from datasets import Features
-
-FILE = "croissant.json"
-"""Name of the file in the repository."""
 
 _REPOSITORY = "repo"
 _PARQUET = "application/x-parquet"
-_TERMS = (
-    "arrayShape citeAs column containedIn equivalentProperty extract field fileObject fileProperty fileSet format "
-    "includes isArray isLiveDataset jsonPath key "
-    "md5 parentField path recordSet references regex repeated replace samplingRate separator source subField transform"
-)
-_CONTEXT: Json = {
-    "@language": "en",
-    "@vocab": "https://schema.org/",
-    "cr": "http://mlcommons.org/croissant/",
-    "dct": "http://purl.org/dc/terms/",
-    "rai": "http://mlcommons.org/croissant/RAI/",
-    "sc": "https://schema.org/",
-    "conformsTo": "dct:conformsTo",
-    "data": {"@id": "cr:data", "@type": "@json"},
-    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+_VERSION = "http://mlcommons.org/croissant/1.1"
+_ADDED_IN_1_1 = {
+    "arrayShape": "cr:arrayShape",
+    "containedIn": "cr:containedIn",
     "description": {"@container": "@language"},
-    "examples": {"@id": "cr:examples", "@type": "@json"},
+    "isArray": "cr:isArray",
     "name": {"@container": "@language"},
-    **{term: f"cr:{term}" for term in _TERMS.split()},
 }
+"""Terms that Croissant 1.1 adds to the JSON-LD context; `mlcroissant.Rdf()` has the context of 1.0."""
+
+_TEXT, _NUMBER = "https://schema.org/Text", "http://mlcommons.org/croissant/Int64"
+_TYPES = {
+    "string": _TEXT,
+    "large_string": _TEXT,
+    "bool": "https://schema.org/Boolean",
+    **{
+        name: f"http://mlcommons.org/croissant/{name.capitalize()}"
+        for name in ("int8", "int16", "int32", "int64", "float16", "float32", "float64")
+    },
+    **{name: f"http://mlcommons.org/croissant/UInt{name[4:]}" for name in ("uint8", "uint16", "uint32", "uint64")},
+}
+
+Json = dict[str, Any]
+Labels = Mapping[tuple[str, ...], str]
+"""Names of a class label → id of the record set that lists them."""
+
+N = TypeVar("N", bound=mlc.Node)
 
 
 class FileFacts(Protocol):
-    """What is known of a file: `contents.ContentFile` says it."""
+    """The facts about a file that `contents.ContentFile` provides."""
 
     @property
     def size(self) -> int:
@@ -65,75 +68,222 @@ def croissant(
 ) -> str:
     """Return the Croissant metadata of a version as JSON-LD text; equal arguments give equal text.
 
-    A config is a record set whose files are taken from the repository at the version's tag, as in the Hub's own
-    metadata; every file also stands there by itself, with its checksum. `CONFIG_splits` lists the splits, and
-    `label_names` what the integers of class labels stand for.
+    Each config is a record set whose files come from the repository at the version's tag, as in the Hub's own
+    metadata; every file is also listed separately with its checksum. `CONFIG_splits` lists the splits, and
+    `label_names` gives the names of integer class labels.
 
     Args:
-        name: of the repository, such as "ns/edos".
-        url: of its page; files lie at `URL/resolve/vVERSION/PATH`.
-        version: three numbers, such as "1.2.0".
-        card: text of its README.md, whose YAML says licence, languages, tags and features.
-        files: path in the repository → size and checksum, of all data files at least.
-        configs: config → path → split, as `contents.configs_of` returns it.
+        name: Name of the repository, such as "ns/edos".
+        url: Address of its page; files are at `URL/resolve/vVERSION/PATH`.
+        version: Three numbers, such as "1.2.0".
+        card: Text of its README.md, whose YAML states licence, languages, tags and features.
+        files: Path in the repository → size and checksum, at least for all data files.
+        configs: Config → path → split, as `contents.configs_of` returns it.
 
     Raises:
-        ValueError: the card's YAML names no features for a config, or a type that has no counterpart in Croissant.
+        ValueError: The card's YAML has no features for a config, or a type without a counterpart in Croissant.
     """
     head, body = split_card(card)
     columns = {config: _features(head, config) for config in configs}
-    labels = label_sets(columns)
+    labels = _label_sets(columns)
+    nodes = _Nodes(mlc.Context(conforms_to=_VERSION, rdf=mlc.Rdf(context=mlc.Rdf().context | _ADDED_IN_1_1)), labels)
     paths = sorted({path for of_config in configs.values() for path in of_config})
-    record_sets = [enumeration(identity, names) for names, identity in labels.items()]
-    distribution = [
-        _repository(url, version),
-        *(_file_object(path, files[path], f"{url}/resolve/v{version}/{path}") for path in paths),
+    distribution: list[mlc.FileObject | mlc.FileSet] = [
+        nodes.repository(url, version),
+        *(nodes.file(path, files[path], f"{url}/resolve/v{version}/{path}") for path in paths),
     ]
+    record_sets = [nodes.enumeration(identity, names) for names, identity in labels.items()]
     for config, of_config in configs.items():
         splits = list(dict.fromkeys(of_config.values()))
-        distribution.append(_file_set(config, of_config))
-        record_sets += [_split_set(config, splits), _record_set(config, splits, columns[config], labels)]
-    title, description = _described(body)
-    facts = {
-        "name": re.sub(r"[^\w.-]", "_", name),
-        "alternateName": [name, head.get("pretty_name", title)],
-        "description": description,
-        "conformsTo": "http://mlcommons.org/croissant/1.1",
-        "url": url,
-        "version": version,
-        "license": _licence(head),
-        "inLanguage": head.get("language"),
-        "keywords": head.get("tags"),
-        "citeAs": _citation(body),
-        "creator": {"@type": "sc:Organization", "name": name.partition("/")[0]},
-        "isLiveDataset": False,
-        "distribution": distribution,
-        "recordSet": record_sets,
-    }
-    stated = {key: value for key, value in facts.items() if value is not None}
-    text = json.dumps({"@context": _CONTEXT, "@type": "sc:Dataset", **stated}, indent=1, ensure_ascii=False)
-    return text.replace("<", "\\u003c") + "\n"  # equal JSON, of which a page of HTML may be made
+        distribution.append(nodes.files_of_config(config, of_config))
+        record_sets += [nodes.splits(config, splits), nodes.rows(config, splits, columns[config])]
+    title, description = _description(body)
+    metadata = mlc.Metadata(
+        ctx=nodes.context,
+        name=re.sub(r"[^\w.-]", "_", name),
+        description=description,
+        url=url,
+        version=version,
+        license=_licence(head),
+        in_language=head.get("language"),
+        keywords=head.get("tags"),
+        cite_as=_citation(body),
+        creators=[nodes.node(mlc.Organization, name=name.partition("/")[0])],
+        distribution=distribution,
+        record_sets=record_sets,
+        extra_properties={"alternateName": [name, head.get("pretty_name", title)], "isLiveDataset": False},
+    )
+    text = json.dumps(metadata.to_json(), indent=1, ensure_ascii=False)
+    return text.replace("<", "\\u003c") + "\n"  # equal JSON that is safe to embed in an HTML page
 
 
-def _features(head: Json, config: str) -> "Features":
-    from datasets import Features
+class _Nodes:
+    """Builds the nodes of one document, which share its context."""
 
+    def __init__(self, context: mlc.Context, labels: Labels) -> None:
+        self.context, self.labels = context, labels
+
+    def node(self, kind: type[N], identity: str = "", **facts: Any) -> N:  # noqa: ANN401 - as the node takes them
+        """Return a node; its id, if any, is also its name unless `facts` has another."""
+        named = {"id": identity, "name": identity} if identity else {"id": "_:unnamed"}  # written without an id
+        node: N = kind(ctx=self.context, **(named | facts))
+        return node
+
+    def repository(self, url: str, version: str) -> mlc.FileObject:
+        return self.node(
+            mlc.FileObject,
+            _REPOSITORY,
+            description="The git repository, at the tag of this version.",
+            content_url=f"{url}/tree/refs%2Ftags%2Fv{version}",
+            encoding_formats=["git+https"],
+            # A repository has no checksum; the Hub's own metadata use this address instead.
+            sha256="https://github.com/mlcommons/croissant/issues/80",
+        )
+
+    def file(self, path: str, file: FileFacts, url: str) -> mlc.FileObject:
+        size, kind = f"{file.size} B", [_PARQUET]
+        return self.node(
+            mlc.FileObject, path, content_url=url, content_size=size, encoding_formats=kind, sha256=file.sha256
+        )
+
+    def files_of_config(self, config: str, files: Mapping[str, str]) -> mlc.FileSet:
+        return self.node(
+            mlc.FileSet,
+            f"{config}_files",
+            description=f"The files of the config {config}.",
+            contained_in=[_REPOSITORY],
+            encoding_formats=[_PARQUET],
+            includes=sorted(files),
+        )
+
+    def enumeration(self, identity: str, names: Sequence[str]) -> mlc.RecordSet:
+        """Return a record set of label names with their numbers."""
+        data = [{f"{identity}/id": number, f"{identity}/name": label} for number, label in enumerate(names)]
+        columns = {"id": _NUMBER, "name": _TEXT}
+        return self._listed(identity, "The meaning of the labels' integers.", "Enumeration", columns, data)
+
+    def splits(self, config: str, splits: Sequence[str]) -> mlc.RecordSet:
+        identity = f"{config}_splits"
+        data = [{f"{identity}/split": split} for split in splits]
+        return self._listed(identity, f"Splits of the config {config}.", "Split", {"split": _TEXT}, data)
+
+    def _listed(
+        self, identity: str, description: str, kind: str, columns: Mapping[str, str], data: list[Json]
+    ) -> mlc.RecordSet:
+        """Return a record set that contains its records; the first column is its key."""
+        fields = [
+            self.node(mlc.Field, f"{identity}/{column}", name=column, data_types=[type_])
+            for column, type_ in columns.items()
+        ]
+        vocabulary = "http://mlcommons.org/croissant/" if kind == "Split" else "https://schema.org/"
+        return self.node(
+            mlc.RecordSet,
+            identity,
+            description=description,
+            data_types=[f"{vocabulary}{kind}"],
+            key=[fields[0].id],
+            fields=fields,
+            data=data,
+        )
+
+    def rows(self, config: str, splits: Sequence[str], features: Features) -> mlc.RecordSet:
+        """Return the record set of a config's rows."""
+        files = f"{config}_files"
+        pattern = f"{re.escape(config)}/({'|'.join(map(re.escape, splits))})-.+parquet$"
+        split = self.node(
+            mlc.Field,
+            f"{config}/split",
+            name="split",
+            description="The split, taken from the file's path.",
+            data_types=[_TEXT],
+            source=self.node(
+                mlc.Source,
+                file_set=files,
+                extract=self.node(mlc.Extract, file_property="fullpath"),
+                transforms=[self.node(mlc.Transform, regex=pattern)],
+            ),
+            references=self.node(mlc.Source, field=f"{config}_splits/split"),
+        )
+        columns = [self.field(f"{config}/{name}", feature, files, [name]) for name, feature in features.items()]
+        return self.node(mlc.RecordSet, config, description=f"The config {config}.", fields=[split, *columns])
+
+    def field(
+        self,
+        identity: str,
+        feature: Any,  # noqa: ANN401 - a feature of `datasets` may be anything
+        files: str,
+        path: Sequence[str],
+        depth: int = 0,
+    ) -> mlc.Field:
+        """Return a column, or the part of one at `path`, as a field with its sub-fields.
+
+        Args:
+            identity: Id of the field.
+            feature: Feature of `datasets`.
+            files: Id of the file set.
+            path: Name of the column and of the nested fields.
+            depth: Number of enclosing lists.
+        """
+        shape = []
+        while isinstance(feature, List):
+            shape.append(str(feature.length))
+            feature = feature.feature
+        facts: Json = {"name": path[-1], **({"is_array": True, "array_shape": ",".join(shape)} if shape else {})}
+        source = self.node(
+            mlc.Source,
+            file_set=files,
+            extract=self.node(mlc.Extract, column=path[0]),
+            transforms=[self.node(mlc.Transform, json_path=key) for key in path[1:]],
+        )
+        depth += len(shape)
+        if isinstance(feature, dict):
+            parts = [self.field(f"{identity}/{key}", part, files, [*path, key], depth) for key, part in feature.items()]
+            if depth < 2:
+                return self.node(mlc.Field, identity, **facts, sub_fields=parts)
+            # Only the whole list has a source: if its sub-fields have one, mlcroissant 1.1 reads nothing at all.
+            for part in parts:
+                part.source = mlc.Source()
+            return self.node(mlc.Field, identity, **facts, source=source, sub_fields=parts)
+        if isinstance(feature, ClassLabel):
+            facts["description"] = f"The label's number in the record set {self.labels[tuple(feature.names)]}."
+            return self.node(mlc.Field, identity, **facts, data_types=[_NUMBER], source=source)
+        if not isinstance(feature, Value) or feature.dtype not in _TYPES:
+            raise ValueError(
+                f"the column {'.'.join(path)} is of the type {feature}, which Croissant metadata cannot express"
+            )
+        return self.node(mlc.Field, identity, **facts, data_types=[_TYPES[feature.dtype]], source=source)
+
+
+def _label_sets(columns: Mapping[str, Features]) -> Labels:
+    """Return the distinct lists of class label names, each with the id for its record set."""
+    enumerations = dict.fromkeys(names for features in columns.values() for names in _class_labels(features))
+    return {names: f"label_names{f'_{number}' if number > 1 else ''}" for number, names in enumerate(enumerations, 1)}
+
+
+def _class_labels(feature: Any) -> Iterator[tuple[str, ...]]:  # noqa: ANN401 - a feature of `datasets` may be anything
+    if isinstance(feature, ClassLabel):
+        yield tuple(feature.names)
+    parts = list(feature.values()) if isinstance(feature, dict) else [getattr(feature, "feature", None)]
+    for part in parts:
+        if part is not None:
+            yield from _class_labels(part)
+
+
+def _features(head: Json, config: str) -> Features:
     infos = head.get("dataset_info") or []
     for info in infos if isinstance(infos, list) else [infos]:
         if info.get("config_name") == config and info.get("features"):
             return Features._from_yaml_list(info["features"])
     raise ValueError(
-        f"the card's YAML has no dataset_info with features for the config {config!r}: give the command that wrote the "
+        f"the card's YAML has no dataset_info with features for the config {config!r}: run the command that wrote the "
         "folder again"
     )
 
 
-def _described(body: str) -> tuple[str, str]:
-    """Return the title of a card, and what stands between it and the first section, or the title again where nothing
-    does.
-    """
+def _description(body: str) -> tuple[str, str]:
+    """Return the title of a card and the text between it and the first section, or the title twice if there is none."""
     heading = re.search(r"^# (.+)\n(?:(?!#)[\s\S]*?)?(?=^## |\Z)", body, re.MULTILINE)
-    title = heading.group(1).strip() if heading else "A data set"
+    title = heading.group(1).strip() if heading else "A dataset"
     text = heading.group(0).partition("\n")[2].strip() if heading else ""
     return title, text or title
 
@@ -143,89 +293,8 @@ def _citation(body: str) -> str | None:
     return citation.group(1).strip() if citation else None
 
 
-def _licence(head: Json) -> str | None:
+def _licence(head: Json) -> list[str] | None:
     licence = head.get("license")
-    return head.get("license_link") or head.get("license_name") or licence if licence == "other" else licence
-
-
-def _split_set(config: str, splits: list[str]) -> Json:
-    identity = f"{config}_splits"
-    return {
-        "@type": "cr:RecordSet",
-        "@id": identity,
-        "name": identity,
-        "description": f"Splits of the config {config}.",
-        "dataType": "cr:Split",
-        "key": {"@id": f"{identity}/split"},
-        "field": [{"@type": "cr:Field", "@id": f"{identity}/split", "name": "split", "dataType": "sc:Text"}],
-        "data": [{f"{identity}/split": split} for split in splits],
-    }
-
-
-def _repository(url: str, version: str) -> Json:
-    """Return the repository at the version's tag; it has no checksum of its own, and the text in its place is what the
-    Hub's own metadata say.
-    """
-    return {
-        "@type": "cr:FileObject",
-        "@id": _REPOSITORY,
-        "name": _REPOSITORY,
-        "description": "The git repository, at the tag of this version.",
-        "contentUrl": f"{url}/tree/refs%2Ftags%2Fv{version}",
-        "encodingFormat": "git+https",
-        "sha256": "https://github.com/mlcommons/croissant/issues/80",
-    }
-
-
-def _file_object(path: str, file: FileFacts, url: str) -> Json:
-    size, kind = f"{file.size} B", _PARQUET
-    return {
-        "@type": "cr:FileObject",
-        "@id": path,
-        "name": path,
-        "contentUrl": url,
-        "contentSize": size,
-        "encodingFormat": kind,
-        "sha256": file.sha256,
-    }
-
-
-def _file_set(config: str, files: Mapping[str, str]) -> Json:
-    return {
-        "@type": "cr:FileSet",
-        "@id": f"{config}_files",
-        "name": f"{config}_files",
-        "description": f"The files of the config {config}.",
-        "containedIn": {"@id": _REPOSITORY},
-        "encodingFormat": _PARQUET,
-        "includes": sorted(files),
-    }
-
-
-def _record_set(
-    config: str, splits: Sequence[str], features: "Features", labels: Mapping[tuple[str, ...], str]
-) -> Json:
-    fields = [
-        field_of(f"{config}/{column}", feature, f"{config}_files", [column], labels)
-        for column, feature in features.items()
-    ]
-    split = {
-        "@type": "cr:Field",
-        "@id": f"{config}/split",
-        "name": "split",
-        "description": "The split, read off the file's path.",
-        "dataType": "sc:Text",
-        "source": {
-            "fileSet": {"@id": f"{config}_files"},
-            "extract": {"fileProperty": "fullpath"},
-            "transform": {"regex": f"{re.escape(config)}/({'|'.join(map(re.escape, splits))})-.+parquet$"},
-        },
-        "references": {"field": {"@id": f"{config}_splits/split"}},
-    }
-    return {
-        "@type": "cr:RecordSet",
-        "@id": config,
-        "name": config,
-        "description": f"The config {config}.",
-        "field": [split, *fields],
-    }
+    if licence == "other":
+        licence = head.get("license_link") or head.get("license_name") or licence
+    return [licence] if licence else None

@@ -1,20 +1,40 @@
-"""A repository on the Hub, with patience: calls are repeated after failures that pass, and other failures are told in
-plain words.
-"""
+"""A repository on the Hub: calls are retried after transient failures; other failures are reported in plain words."""
 
-import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import IO, Any, Literal, TypeVar
 
 from huggingface_hub import CommitOperationAdd, CommitOperationCopy, CommitOperationDelete, HfApi, HfFileSystem
-from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
+from huggingface_hub.errors import (
+    HfHubHTTPError,
+    LocalTokenNotFoundError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
 from huggingface_hub.hf_api import RepoFile
 
-from edos_dataset.hub.failures import FAILURES, OVERTAKEN, HubError, asked_wait, failure, passes, status_of
+from edos_dataset.runs.retries import TransientError, call_with_retries
+from edos_dataset.wording import counted
 
 T = TypeVar("T")
 Kind = Literal["dataset", "model", "space"]
+
+_TEMPORARY = (408, 429, 500, 502, 503, 504)
+_CONFLICT = (409, 412)
+_STORAGE_FULL = (402, 413, 507)
+_FULL_WORDS = ("storage", "quota", "too large", "exceeded")
+# The base class of the HTTP library's errors; the library depends on the version of huggingface_hub.
+_HTTP_ERROR: type[Exception] = next(base for base in HfHubHTTPError.__mro__ if base.__module__.startswith("httpx"))
+_FAILURES = (_HTTP_ERROR, LocalTokenNotFoundError, OfflineModeIsEnabled)
+
+
+class HubError(ValueError):
+    """The Hub refused a request; the message says why and what to do."""
+
+
+class HubUnreachable(HubError):
+    """The Hub did not answer, or offline mode forbids requests."""
 
 
 class Remote:
@@ -22,11 +42,11 @@ class Remote:
 
     Args:
         repo: namespace/name.
-        token: that of the user; None for the one that `hf auth login` stored or HF_TOKEN holds.
-        endpoint: address of the Hub; None for HF_ENDPOINT or the public one.
-        kind: what it holds.
-        wait: seconds before the second try; they double with each. Where the Hub says how long to wait, that counts.
-        tries: how often a call is made at most.
+        token: The user's token; None for the one that `hf auth login` stored or HF_TOKEN holds.
+        endpoint: Address of the Hub; None for HF_ENDPOINT or the public one.
+        kind: Kind of the repository.
+        wait: Seconds before the second attempt; they double with each further one, unless the Hub states a wait.
+        tries: Most attempts for a call.
     """
 
     def __init__(
@@ -39,7 +59,7 @@ class Remote:
         tries: int = 5,
     ) -> None:
         if repo.count("/") != 1 or not all(repo.split("/")):
-            raise HubError(f"{repo!r} is no name of a repository: give NAMESPACE/NAME")
+            raise HubError(f"{repo!r} is not the name of a repository: give NAMESPACE/NAME")
         self.api = HfApi(endpoint=endpoint, token=token)
         self.repo, self.kind, self.wait, self.tries = repo, kind, wait, tries
         self._where: dict[str, Any] = {"repo_id": repo, "repo_type": kind}
@@ -55,11 +75,11 @@ class Remote:
         return str(self._call("ask for the user", self.api.whoami)["name"])
 
     def private(self) -> bool | None:
-        """Return whether only some may see it, or None where it does not exist."""
+        """Return whether the repository is private, or None if it does not exist."""
         return self._or_none("look at the repository", lambda: bool(self.api.repo_info(**self._where).private))
 
     def head(self, revision: str) -> str | None:
-        """Return the commit of a branch, or None where there is no such branch, or no such repository."""
+        """Return the commit of a branch, or None if the branch or the repository does not exist."""
         return self._or_none(
             "look at the repository", lambda: str(self.api.repo_info(**self._where, revision=revision).sha)
         )
@@ -100,30 +120,30 @@ class Remote:
         return self._call(f"read {path}", content)
 
     def opened(self, path: str, revision: str) -> IO[bytes]:
-        """Return a file open for reading; only what is read of it moves."""
+        """Return a file open for reading; only the parts that are read are downloaded."""
         prefix = "" if self.kind == "model" else f"{self.kind}s/"
         system = HfFileSystem(endpoint=self.api.endpoint, token=self.api.token, skip_instance_cache=True)
         file: IO[bytes] = system.open(
             f"{prefix}{self.repo}@{revision}/{path}", "rb", cache_type="none"
-        )  # pyarrow asks for what it needs, and for no more
+        )  # pyarrow requests exactly what it needs
         return file
 
     def reading(self, what: str, function: Callable[[], T]) -> T:
-        """Return what a function that reads opened files gives, with the same patience."""
+        """Return the result of a function that reads files from `opened`, with the same retries."""
         return self._call(what, function)
 
     def create(self, private: bool, sdk: str | None = None) -> None:
-        """Make the repository, unless it is there; a Space needs an `sdk`, such as "gradio"."""
+        """Create the repository unless it exists; a Space needs an `sdk`, such as "gradio"."""
         more: dict[str, Any] = {"space_sdk": sdk} if self.kind == "space" else {}
         self._call(
-            "make the repository",
+            "create the repository",
             lambda: self.api.create_repo(self.repo, repo_type=self.kind, private=private, exist_ok=True, **more),
         )
 
     def create_branch(self, branch: str, start: str) -> None:
-        """Make a branch that begins at a commit or tag, unless it is there."""
+        """Create a branch that begins at a commit or tag, unless it exists."""
         self._call(
-            f"make the branch {branch}",
+            f"create the branch {branch}",
             lambda: self.api.create_branch(**self._where, branch=branch, revision=start, exist_ok=True),
         )
 
@@ -140,14 +160,14 @@ class Remote:
         """Add and delete files by one commit: the branch moves once, at the end, or not at all.
 
         Args:
-            branch: to move.
-            parent: its head; if someone else moved it, nothing is committed.
-            additions: files to add or replace.
-            deletions: paths to delete.
-            message: its title.
-            done: tells whether a commit holds what was wanted, by which a commit is found whose answer was lost.
-            check: called when all large files are there, before the branch moves; raises where they are not what was
-                meant.
+            branch: Branch to move.
+            parent: Its head; if someone else has moved it, nothing is committed.
+            additions: Files to add or replace.
+            deletions: Paths to delete.
+            message: Title of the commit.
+            done: Whether a commit has the wanted content; finds a commit whose answer was lost.
+            check: Called when all large files are uploaded, before the branch moves; raises if they are not the
+                intended ones.
 
         Returns:
             The new commit.
@@ -155,7 +175,7 @@ class Remote:
         operations: list[CommitOperationAdd | CommitOperationCopy | CommitOperationDelete] = [*additions]
         operations += [CommitOperationDelete(path) for path in deletions]
 
-        def made_before() -> str | None:
+        def found() -> str | None:
             head = self.head(branch)
             return head if head is not None and head != parent and done(head) else None
 
@@ -172,12 +192,12 @@ class Remote:
             ),
         )
         check()
-        return self._call("commit", make, made_before)
+        return self._call("commit", make, found)
 
     def tag(self, name: str, commit: str) -> None:
-        """Tag a commit; a tag of that name stays where it is, and is an error if that is elsewhere."""
+        """Tag a commit; an existing tag never moves, and it is an error if it points elsewhere."""
         self._call(
-            f"make the tag {name}",
+            f"create the tag {name}",
             lambda: self.api.create_tag(**self._where, tag=name, revision=commit),
             lambda: True if self.tags().get(name) == commit else None,
         )
@@ -191,33 +211,88 @@ class Remote:
 
         return self._call(what, existing)
 
-    def _call(self, what: str, function: Callable[[], T], made_before: Callable[[], T | None] = lambda: None) -> T:
+    def _call(self, what: str, function: Callable[[], T], found: Callable[[], T | None] = lambda: None) -> T:
         """Call the Hub until it answers.
 
         Args:
-            what: it is asked to do, for messages.
-            function: the call.
-            made_before: looks, after a call without an answer, whether it had its effect all the same.
+            what: The request, for messages.
+            function: The call.
+            found: Returns the result of a call that took effect but whose answer was lost; otherwise None.
         """
-        for attempt in range(self.tries):
+        failed: HubError | None = None
+
+        def call() -> T:
             try:
                 return function()
-            except FAILURES as error:
-                cause = (
-                    error.__cause__
-                    if isinstance(error, RuntimeError) and isinstance(error.__cause__, Exception)
-                    else error
-                )
-                if not isinstance(cause, FAILURES) or type(cause) is RuntimeError:
-                    raise
-                passing = passes(cause)
-                if passing or status_of(cause) in OVERTAKEN:
-                    before = made_before()
-                    if before is not None:
-                        return before
-                if not passing or attempt == self.tries - 1:
-                    where = (f"{self.kind} {self.repo}", self.url, self.api.endpoint)
-                    raise failure(cause, what, *where, self.tries) from error
-                asked = asked_wait(cause)
-                time.sleep(self.wait * 2**attempt if asked is None else asked)
-        raise AssertionError("the last try returns or raises")
+            except (*_FAILURES, RuntimeError) as error:
+                cause = _cause(error)
+                lost = cause is not None and (_is_temporary(cause) or _status(cause) in _CONFLICT)
+                if lost and (result := found()) is not None:
+                    return result
+                raise
+
+        def transient(error: Exception) -> TransientError | None:
+            nonlocal failed
+            cause = _cause(error)
+            if cause is None:
+                return None
+            failed = self._failure(cause, what)
+            if not _is_temporary(cause):
+                raise failed from error
+            requested = cause.response.headers.get("Retry-After", "") if isinstance(cause, HfHubHTTPError) else ""
+            return TransientError(str(failed), float(requested) if requested.isdigit() else None)
+
+        return call_with_retries(call, transient, lambda failure: failed or failure, self.tries, self.wait)
+
+    def _failure(self, error: Exception, what: str) -> HubError:
+        """Return one of _FAILURES as an error whose message is a sentence, with what to do."""
+        begin = f"could not {what} at {self.url}"
+        token = "create one with write access, and give it as --token or HF_TOKEN, or log in by `hf auth login`"
+        if isinstance(error, LocalTokenNotFoundError):
+            return HubError(f"there is no token for the Hub: {token}")
+        if isinstance(error, OfflineModeIsEnabled):
+            return HubUnreachable("HF_HUB_OFFLINE is set, so the Hub cannot be reached: unset it")
+        if not isinstance(error, HfHubHTTPError):
+            return HubUnreachable(
+                f"the Hub at {self.api.endpoint} cannot be reached ({error}); nothing is lost: run the same command "
+                "again"
+            )
+        status, said = _status(error), error.server_message or str(error).strip().split("\n")[0]
+        if status in _STORAGE_FULL or (status == 403 and any(word in said.lower() for word in _FULL_WORDS)):
+            return HubError(
+                f"{begin}: the storage is full ({status}: {said}); delete something there or get more, and run the "
+                "same command again"
+            )
+        if isinstance(error, RepositoryNotFoundError):
+            return HubError(f"the {self.kind} {self.repo} does not exist, or the token may not see it ({status})")
+        if status == 401:
+            return HubError(f"the Hub does not accept the token ({said}): {token}")
+        if status == 403:
+            return HubError(f"{begin}: the token may not write there ({said}); {token}")
+        if status in _CONFLICT:
+            return HubError(
+                f"{begin}: someone else changed it meanwhile ({said}); look at it, and run the same command again"
+            )
+        if status in _TEMPORARY:
+            return HubError(
+                f"{begin}, in {counted(self.tries, 'attempts')} ({status}: {said}); nothing is lost: run the same "
+                "command again "
+                "later"
+            )
+        return HubError(f"{begin} ({status}: {said})")
+
+
+def _status(error: Exception) -> int | None:
+    """Return the HTTP status of an answer; None if there was no answer."""
+    return int(error.response.status_code) if isinstance(error, HfHubHTTPError) else None
+
+
+def _cause(error: Exception) -> Exception | None:
+    """Return the failure of a call; None for other exceptions. Uploads wrap the failure in a RuntimeError."""
+    cause = error.__cause__ if isinstance(error, RuntimeError) else error
+    return cause if isinstance(cause, _FAILURES) else None
+
+
+def _is_temporary(error: Exception) -> bool:
+    status = _status(error)
+    return status in _TEMPORARY if status is not None else isinstance(error, _HTTP_ERROR)

@@ -1,1 +1,1 @@
-"""Labels for dialogues: the sentence encoder, the shipped linear heads, and the stages that annotate and select."""
+"""Labelling of dialogues: labelers, and the stages that embed, label and select."""

@@ -1,9 +1,11 @@
-"""Which languages the models that label know, and how much of what they labelled is in another one."""
+"""The languages that a labeler supports, and counts of dialogues in other languages."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from edos_dataset.arrays import unnest
 from edos_dataset.labeling.models.shipped import SHIPPED, SHIPPED_LANGUAGES
@@ -12,45 +14,89 @@ from edos_dataset.languages.detection import contradict_language
 from edos_dataset.runs.shards import read_shard
 
 MOST_DIALOGUES, MOST_SHARDS = 1_000, 20
-"""Dialogues that `count_foreign` looks at, a third of a second, and shards that it takes them from."""
+"""Limits of `count_other_languages`: dialogues (a third of a second's work) and shards."""
 
-_LEAST_WORDS = (
-    5  # a dialogue is short; of 1,200 English ones, of two turns and more, none was taken for another language
-)
+_LEAST_WORDS = 5  # dialogues are short; of 1,200 English ones with two turns or more, none was misjudged
+_WORDS_TOGETHER = 60  # pool short dialogues until they have this many distinct words
+_WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 def languages_of(stage: LabelTurns) -> tuple[str, ...] | None:
-    """Return the codes of the languages that the model of a stage knows, or null where it doesn't say.
+    """Return the codes of the languages that a stage's model supports, or None if unknown.
 
-    The models of this package know English. A labeler of another package may say so by an attribute `languages`.
+    Shipped models support English; other labelers state their languages in the attribute `languages`.
     """
     if stage.model in SHIPPED:
         return SHIPPED_LANGUAGES
     return getattr(stage.labeler, "languages", None)
 
 
-def count_foreign(shards: Sequence[Path], languages: Sequence[str]) -> tuple[int, int]:
-    """Return how many dialogues are in none of some languages, by their letters and words, and how many were looked at:
-    all, or `MOST_DIALOGUES` spread evenly. A dialogue of few words is believed to be in one of them.
+def count_other_languages(shards: Sequence[Path], languages: Sequence[str]) -> tuple[int, int]:
+    """Return how many dialogues are in none of the given languages, and how many were examined.
+
+    Letters and words decide. All dialogues are examined, or `MOST_DIALOGUES` of them, spread evenly.
 
     Args:
         shards: Parquet files with `turns`.
-        languages: codes, one or more.
+        languages: codes, at least one.
     """
     chosen = [shards[place] for place in _spread(len(shards), MOST_SHARDS)]
-    foreign = looked_at = 0
+    tally = LanguageTally(languages, MOST_DIALOGUES // max(len(chosen), 1))
     for shard in chosen:
-        table = read_shard(shard, ["turns"])
-        turns, offsets = unnest(table.take(_spread(table.num_rows, MOST_DIALOGUES // len(chosen))), "turns")
-        dialogues = dialogues_of(turns.field("text"), offsets)
-        looked_at += len(dialogues)
-        foreign += sum(
-            all(contradict_language(dialogue, language, _LEAST_WORDS) for language in languages)
-            for dialogue in dialogues
-        )
-    return foreign, looked_at
+        tally.add(read_shard(shard, ["turns"]))
+    return tally.counts()
+
+
+class LanguageTally:
+    """Counts dialogues that are in none of the given languages. Without languages it examines none.
+
+    Short dialogues are pooled and judged together, since a few words do not identify a language.
+
+    Args:
+        languages: codes.
+        most: maximum number of dialogues to examine in a table.
+    """
+
+    def __init__(self, languages: Sequence[str], most: int = MOST_DIALOGUES) -> None:
+        self._languages, self._most = languages, most
+        self._others = self._looked_at = 0
+        self._short: list[list[str]] = []
+        self._words: set[str] = set()
+
+    def add(self, table: pa.Table) -> None:
+        """Examine the dialogues of a table, unless `MOST_DIALOGUES` have been examined."""
+        if not self._languages or self._looked_at >= MOST_DIALOGUES:
+            return
+        turns, offsets = unnest(table.take(_spread(table.num_rows, self._most)), "turns")
+        for dialogue in dialogues_of(turns.field("text"), offsets):
+            self._looked_at += 1
+            words = set(_WORD.findall(" ".join(dialogue).casefold()))
+            if len(words) > _LEAST_WORDS:
+                self._others += self._differs(dialogue)
+                continue
+            self._short.append(dialogue)
+            self._words |= words
+            if len(self._words) >= _WORDS_TOGETHER:
+                self._judge_short()
+
+    def counts(self) -> tuple[int, int]:
+        """Return the number of dialogues in another language and the number examined."""
+        self._judge_short()
+        return self._others, self._looked_at
+
+    def _judge_short(self) -> None:
+        if len(self._words) > _LEAST_WORDS:
+            self._others += len(self._short) * self._differs(
+                list(dict.fromkeys(text for each in self._short for text in each))
+            )
+        else:
+            self._others += sum(map(self._differs, self._short))
+        self._short, self._words = [], set()
+
+    def _differs(self, texts: list[str]) -> bool:
+        return all(contradict_language(texts, language, _LEAST_WORDS) for language in self._languages)
 
 
 def _spread(count: int, most: int) -> list[int]:
-    """Return up to `most` of the numbers below `count`, spread evenly."""
+    """Return up to `most` indices below `count`, spread evenly."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).astype(int)).tolist() if count else []

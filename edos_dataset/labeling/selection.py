@@ -1,12 +1,12 @@
 """EDOS initial: the most emotional dialogues of the corpus.
 
-Where the chosen ones end is found to the bit: groups of shards count the upper halves of their scores' bits, one task
-finds the half that the last one chosen has; the same for the lower halves; and if not all stay that have its score,
-groups sort the ids of these, and one task goes through them in order to the last one that stays. Then each group
-writes what leaves.
+The cut-off score is found exactly, by radix selection over the 32 bits of the scores: groups of shards count the upper
+16 bits, and one task finds those of the cut-off; then the same for the lower 16 bits. If only some of the dialogues
+with the cut-off score are kept, groups sort their ids, and one task merges these up to the last id that is kept. Then
+each group writes its removals.
 
-Memory: a worker holds a shard's scores, the ids of a group that tie with the last one chosen, and counts of 65,536
-halves; the process that leads holds paths alone.
+Memory: a worker holds the scores of a shard, the ids of a group that tie at the cut-off, and 65,536 counts; the main
+process holds only paths.
 """
 
 import heapq
@@ -22,27 +22,26 @@ import pyarrow.compute as pc
 
 from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.partitions import SharedStep
-from edos_dataset.runs.passage import Group, Passage, carry_out, count_rows, count_together, groups_of
 from edos_dataset.runs.pipeline import REMOVALS, Unit, check_ranges
-from edos_dataset.runs.removals import nothing_leaves
 from edos_dataset.runs.shards import read_shard, write_shard
+from edos_dataset.runs.shuffle import Group, Shuffle, count_rows, count_together, groups_of, remove_nothing, run_tasks
 
-_LOWEST = -1.0  # every true score is at least 0
+_LOWEST = -1.0  # below every score, which are at least 0
 _HALVES = 1 << 16
-_ROWS = 1_000  # of each group that wait while the ids are gone through
+_ROWS = 1_000  # rows of each group in memory while ids are merged
 
 
 @dataclass(frozen=True)
 class SelectDialogues(SharedStep):
-    """Keep the `top` dialogues by one of their scores; of equal ones those with the smaller dialogue id.
+    """Keep the `top` dialogues by one of their scores; among equal scores, those with smaller dialogue ids.
 
-    A score that is null or not a number counts as the lowest.
+    A score that is null or NaN counts as the lowest.
 
     Args:
-        top: dialogues that stay, from 0; 1,000,000 in the papers.
-        by: "emotionality", the mean over the turns of the probabilities of the 32 emotions (Xie & Pu, Section 3), or
-            "confidence", the mean probability of the turns' labels (EDOS, Section 3), or "certainty", how surely
-            nothing is wrong with the dialogue.
+        top: number of dialogues to keep, at least 0; 1,000,000 in the papers.
+        by: "emotionality", the mean over the turns of the summed probabilities of the 32 emotions (Xie & Pu, Section
+            3); "confidence", the mean probability of the turns' labels (EDOS, Section 3); or "certainty", the
+            probability that the dialogue has no error.
     """
 
     top: int = 1_000_000
@@ -59,63 +58,64 @@ class SelectDialogues(SharedStep):
             raise ValueError(f"by must be 'emotionality', 'confidence' or 'certainty', got {self.by!r}")
 
     def decide_together(self, shards: Sequence[Path], removals: Sequence[Path], folder: Path, engine: Engine) -> None:
-        """Name the dialogues that are not chosen, with the reason "not_selected"."""
+        """Reject the dialogues that are not selected, with the reason "not_selected"."""
         if self.top >= count_together(count_rows, shards, folder, engine):
-            nothing_leaves(removals, engine)
+            remove_nothing(removals, engine)
             return
         groups = groups_of(shards)
         job = _Job(1, folder, self.top, self.by, len(groups))
         if self.top:
             for half in (0, 1):
-                carry_out(engine, job.count, [(half, group) for group in groups])
-                carry_out(engine, job.narrow, [half])
-            if job.border(1)["wanted"] < job.border(1)["there"]:
-                carry_out(engine, job.sort_ids, groups)
-                carry_out(engine, job.find_id, [job.border(1)["wanted"]])
-        carry_out(engine, job.remove, list(zip(groups, groups_of(removals), strict=True)))
+                run_tasks(engine, job.count, [(half, group) for group in groups])
+                run_tasks(engine, job.narrow, [half])
+            if job.cutoff(1)["wanted"] < job.cutoff(1)["there"]:
+                run_tasks(engine, job.sort_ids, groups)
+                run_tasks(engine, job.find_id, [job.cutoff(1)["wanted"]])
+        run_tasks(engine, job.remove, list(zip(groups, groups_of(removals), strict=True)))
 
 
 @dataclass(frozen=True)
-class _Job(Passage):
-    """The tasks of a decision; each reads files that earlier ones wrote, and writes one, or one a shard."""
+class _Job(Shuffle):
+    """The tasks of a decision. Each reads the files of earlier tasks and writes one file, or one per shard."""
 
     top: int
     by: str
     groups: int
 
     def count(self, task: tuple[int, Group]) -> None:
-        """Count a half of the scores' bits in the shards of a group: 0 for the upper, 1 for the lower, of those alone
-        that have the upper half of the border.
+        """Count the values of one half of the scores' bits in the shards of a group.
+
+        0 is the upper half; 1 is the lower half, of the scores whose upper half is that of the cut-off.
         """
         half, group = task
         counts = np.zeros(_HALVES, np.int64)
         for path in group.paths:
             upper, lower = np.divmod(self._bits(path), np.uint32(_HALVES))
-            counted = lower[upper == self.border(0)["half"]] if half else upper
+            counted = lower[upper == self.cutoff(0)["half"]] if half else upper
             counts += np.bincount(counted, minlength=_HALVES)
         there = np.flatnonzero(counts)
         self.write(f"halves{half}", group.number, pa.table({"half": there, "count": counts[there]}))
 
     def narrow(self, half: int) -> None:
-        """Find the half that the last dialogue chosen has: how many that have it are there, and how many are wanted."""
+        """Find this half of the cut-off's bits, how many scores have it, and how many of those are kept."""
         counts = np.zeros(_HALVES, np.int64)
         for number in range(self.groups):
-            told = self.read(f"halves{half}", number)
-            counts[told["half"].to_numpy()] += told["count"].to_numpy()
-        wanted = self.border(0)["wanted"] if half else self.top
+            counted = self.read(f"halves{half}", number)
+            counts[counted["half"].to_numpy()] += counted["count"].to_numpy()
+        wanted = self.cutoff(0)["wanted"] if half else self.top
         best = np.cumsum(counts[::-1])
         place = int(np.searchsorted(best, wanted))
         there = int(counts[_HALVES - 1 - place])
         found = {"half": [_HALVES - 1 - place], "there": [there], "wanted": [wanted - int(best[place]) + there]}
-        self.write("border", half, pa.table(found))
+        self.write("cutoff", half, pa.table(found))
 
-    def border(self, half: int) -> dict[str, int]:
+    def cutoff(self, half: int) -> dict[str, int]:
         """Return what `narrow` found."""
-        [found] = self.read("border", half).to_pylist()
+        [found] = self.read("cutoff", half).to_pylist()
         return dict(found)
 
     def sort_ids(self, group: Group) -> None:
-        """Sort the ids of a group's dialogues that have the score of the border."""
+        """Sort the ids of a group's dialogues that have the cut-off score."""
         last = self._last()
         found = [self._ids(path, np.flatnonzero(self._bits(path) == last)) for path in group.paths]
         self.write(
@@ -123,15 +123,15 @@ class _Job(Passage):
         )
 
     def find_id(self, wanted: int) -> None:
-        """Find the last id of so many, from 1, in the order of all."""
+        """Find the id at position `wanted`, counted from 1, among the sorted ids of all groups."""
         pieces = [self.read_pieces("ids", number) for number in range(self.groups)]
         ids = heapq.merge(*(chain.from_iterable(piece["dialogue_id"].to_pylist() for piece in file) for file in pieces))
         self.write("last_id", 0, pa.table({"dialogue_id": [next(islice(ids, wanted - 1, None))]}))
 
     def remove(self, task: tuple[Group, Group]) -> None:
-        """Write what leaves of the shards of a group, given with the files to write."""
+        """Write the removals of a group's shards; the second group has the files to write."""
         last = self._last() if self.top else 1 << 32
-        tied = self.top and self.border(1)["wanted"] < self.border(1)["there"]
+        tied = self.top and self.cutoff(1)["wanted"] < self.cutoff(1)["there"]
         last_id = self.read("last_id", 0)["dialogue_id"][0] if tied else None
         for source, target in zip(*(group.paths for group in task), strict=True):
             bits = self._bits(source)
@@ -144,11 +144,10 @@ class _Job(Passage):
             write_shard(target, pa.table(columns).cast(REMOVALS))
 
     def _last(self) -> int:
-        """Return the bits of the score of the last dialogue chosen."""
-        return self.border(0)["half"] * _HALVES + self.border(1)["half"]
+        return self.cutoff(0)["half"] * _HALVES + self.cutoff(1)["half"]
 
     def _bits(self, shard: Path) -> np.ndarray:
-        """Return the scores of a shard as numbers of 32 bits in the same order."""
+        """Return the scores of a shard as 32-bit integers that have the same order."""
         scores = np.nan_to_num(read_shard(shard, [self.by])[self.by].to_numpy(), nan=_LOWEST).astype(np.float32)
         bits = (scores + np.float32(0)).view(np.uint32)  # -0 is 0
         ordered: np.ndarray = np.where(bits >> 31, ~bits, bits | np.uint32(1 << 31))

@@ -1,4 +1,4 @@
-"""Whether a text is in the language that it is said to be in, by its letters and then by its words."""
+"""Whether a text is in the language that it claims, by its letters and then by its words."""
 
 import re
 import unicodedata
@@ -10,11 +10,10 @@ from functools import lru_cache
 import simplemma
 from simplemma.token_sampler import MostCommonTokenSampler
 
-from edos_dataset.languages.codes import primary_language
+from edos_dataset.languages import primary_language
 
 _ASCII_WORD = re.compile(r"[a-z]+")
-# Of every word only what ASCII can show, as the text may not be decoded yet; words common to several languages count
-# for each.
+# The ASCII parts of words alone, as the text may not be decoded yet; words common to several languages count for each.
 _COMMONEST_WORDS = {
     "cs": "ale co jak je jsem jsi kde na nic proto se tak to",
     "da": "det der du er har hvad ikke jeg kan mig og vil",
@@ -43,26 +42,26 @@ for _language, _words in _COMMONEST_WORDS.items():
         _LANGUAGES_OF.setdefault(_word, []).append(_language)
 
 LEAST_SHARE = 0.06
-"""Share of the words that must be among the commonest of a language."""
+"""Fraction of the words that must be among the commonest of a language."""
 
 LEAD = 1.2
-"""How many times as many as of the next language."""
+"""How many times as many they must be as those of the next language."""
 
 SAMPLE_LINES, LINE_CHARACTERS = 150, 200
-"""Lines of a file that are looked at, about a thousand words spread evenly over it, and characters of each."""
+"""Lines of a file that are looked at, about a thousand words spread evenly over it, and characters of each line."""
 
 LEAST_LETTERS = 50
-"""Letters without which scripts say nothing."""
+"""Letters below which scripts prove nothing."""
 
-FOREIGN_LETTERS = 0.2
-"""Share of letters in a script that the language does not use, above which a text is in another one."""
+OTHER_LETTERS = 0.2
+"""Fraction of letters in scripts that a language does not use, above which a text is in another language."""
 
 LEAST_WORDS = 40
-"""Different words, of three letters and more, without which the dictionary says nothing."""
+"""Different words of three letters and more, below which the dictionary proves nothing."""
 
 LEAST_KNOWN = 0.6
-"""Share of the commonest words of a text that a dictionary of its language knows. Of subtitles it knows more than 0.85,
-of those of the nearest language tried (Portuguese by Spanish) less than 0.6.
+"""Fraction of the commonest words of a text that a dictionary of its language must know. Of subtitles it knows more
+than 0.85, of those of the nearest language tried (Portuguese by Spanish) less than 0.6.
 """
 
 _MARKUP = re.compile(r"<[^<>]{0,100}>|\{[^{}]{0,100}\}")
@@ -82,7 +81,7 @@ _SCRIPTS = {
     "Oriya": "or", "Sinhala": "si", "Tamil": "ta", "Telugu": "te", "Thaana": "dv", "Thai": "th", "Tibetan": "bo dz",
     "Yi": "ii", "Latin": "az bs cr iu kk ku oj sh sr tk tt ug uz",
 }  # fmt: skip
-"""Script → the languages that it writes; Latin also writes all that stand nowhere here."""
+"""Script → the languages written in it; Latin also writes all languages that are not listed."""
 
 _SCRIPTS_OF: dict[str, frozenset[str]] = {
     language: frozenset(script for script, languages in _SCRIPTS.items() if language in languages.split())
@@ -92,10 +91,10 @@ _SCRIPTS_OF: dict[str, frozenset[str]] = {
 
 @dataclass(frozen=True)
 class OtherLanguage:
-    """What speaks against the language that a text is said to be in.
+    """Evidence against the language that a text claims.
 
     Attributes:
-        why: in words, to follow the name of the text: "12 % of its words are known in 'en'".
+        why: a clause to follow the name of the text: "12 % of its words are known in 'en'".
         language: code of the language that it seems to be in, or null.
     """
 
@@ -104,11 +103,11 @@ class OtherLanguage:
 
 
 def guess_language(text: str) -> str | None:
-    """Return the code of the language, or null if its commonest words are too few or those of another are as many; only
-    Latin script is known.
+    """Return the code of the language of a text in Latin script, or null if its commonest words are too few, or hardly
+    more than those of another language.
 
     Args:
-        text: some thousand characters; anything but ASCII letters parts words.
+        text: some thousand characters; anything but ASCII letters separates words.
     """
     words = _ASCII_WORD.findall(text.lower())
     counts = Counter(language for word in words for language in _LANGUAGES_OF.get(word, ()))
@@ -118,17 +117,17 @@ def guess_language(text: str) -> str | None:
 
 
 def contradict_language(texts: Sequence[str], code: str, least_words: int = LEAST_WORDS) -> OtherLanguage | None:
-    """Return what speaks against a text being in a language, or null: little text, and what can't be judged, is
-    believed to be what it is said to be.
+    """Return evidence that a text is not in a language, or null: short texts, and texts that cannot be judged, are
+    believed.
 
     Scripts decide first: Chinese, Japanese and most other languages beyond Latin letters have no dictionary here. Then
-    the share of the commonest words that simplemma's dictionary of the language knows; where it has none, only the
-    commonest words of another language speak against it. About a millisecond a file.
+    the fraction of the commonest words that simplemma's dictionary of the language knows decides; where there is none,
+    only the commonest words of another language are evidence. About a millisecond a file.
 
     Args:
         texts: the lines of a file, or the turns of a dialogue; markup does not count.
-        code: the language, with a region or without.
-        least_words: different words without which the dictionary is not asked.
+        code: the language, with or without a region.
+        least_words: different words below which the dictionary is not used.
     """
     language = primary_language(code)
     step = -(-len(texts) // SAMPLE_LINES) or 1
@@ -144,15 +143,16 @@ def _by_script(sample: str, language: str) -> OtherLanguage | None:
     for character, count in Counter(sample).items():
         if script := _script(character):
             letters[script] += count
-    foreign = Counter({script: count for script, count in letters.items() if script not in expected})
+    others = Counter({script: count for script, count in letters.items() if script not in expected})
     total = letters.total()
     if total < LEAST_LETTERS:
         return None
-    if foreign.total() > FOREIGN_LETTERS * total:
-        (script, _), *_ = foreign.most_common(1)
+    if others.total() > OTHER_LETTERS * total:
+        (script, _), *_ = others.most_common(1)
         writes = _SCRIPTS[script].split()
         found = writes[0] if len(writes) == 1 else guess_language(sample) if script == "Latin" else None
-        return OtherLanguage(f"{foreign.total() / total:.0%} of its letters are foreign to it, {script} most", found)
+        why = f"{others.total() / total:.0%} of its letters are in another script, mostly {script}"
+        return OtherLanguage(why, found)
     if language == "ja" and not letters["Hiragana"]:
         return OtherLanguage("it has no hiragana", "zh")
     return None
@@ -160,7 +160,7 @@ def _by_script(sample: str, language: str) -> OtherLanguage | None:
 
 @lru_cache(maxsize=4096)
 def _script(character: str) -> str | None:
-    """Return the script of a letter, or null for other characters and letters of no script in the list."""
+    """Return the script of a letter; null for other characters, and letters of unlisted scripts."""
     first = unicodedata.name(character, "").partition(" ")[0] if character.isalpha() else ""
     script = "Han" if first == "CJK" else first.capitalize()
     return script if script in _SCRIPTS else None
@@ -170,7 +170,7 @@ def _by_words(sample: str, language: str, least_words: int) -> OtherLanguage | N
     words = _WORDS.sample_text(sample)
     if len(words) < least_words:
         return None
-    known = _share_known(words, language)
+    known = _fraction_known(words, language)
     if known is not None and known >= LEAST_KNOWN:
         return None
     guess = guess_language(sample)
@@ -178,7 +178,7 @@ def _by_words(sample: str, language: str, least_words: int) -> OtherLanguage | N
         return None
     if known is not None:
         return OtherLanguage(f"{known:.0%} of its commonest words are known in {language!r}", guess)
-    if guess is None or (_share_known(words, guess) or 0) < LEAST_KNOWN:
+    if guess is None or (_fraction_known(words, guess) or 0) < LEAST_KNOWN:
         return None
     return OtherLanguage(f"its words are those of {guess!r}", guess)
 
@@ -187,8 +187,7 @@ def _dictionaries(language: str) -> tuple[str, ...]:
     return _DICTIONARIES.get(language, (language,))
 
 
-def _share_known(words: Sequence[str], language: str) -> float | None:
-    """Return the share of the words that are known in the language, 0 to 1, or null where there is no dictionary."""
+def _fraction_known(words: Sequence[str], language: str) -> float | None:
     dictionaries = _dictionaries(language)
     try:
         return sum(_known(word, dictionaries) for word in words) / len(words)
@@ -196,6 +195,6 @@ def _share_known(words: Sequence[str], language: str) -> float | None:
         return None
 
 
-@lru_cache(maxsize=2**16)  # the words are those that come most often, so four times as fast
+@lru_cache(maxsize=2**16)  # four times as fast, as these are the most frequent words
 def _known(word: str, dictionaries: tuple[str, ...]) -> bool:
     return simplemma.in_target_language(word, dictionaries) > 0

@@ -1,1 +1,1 @@
-"""Measures: plain functions over arrays and strings."""
+"""Metrics: plain functions over arrays and strings."""

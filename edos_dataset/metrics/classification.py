@@ -1,35 +1,116 @@
-"""How good a classifier of the 41 labels is: plain functions of labels and probabilities, in NumPy.
+"""Metrics of the accuracy and calibration of label classifiers.
 
-Throughout, `labels` and `predicted` are int64 [n] label ids, `probabilities` [n, classes] rows that sum to 1, and
-`logits` [n, classes] numbers whose softmax they are, up to the temperature; the logarithms of probabilities are logits.
+Throughout, `labels` and `predicted` are int64 [n] label ids, `probabilities` are [n, classes] with rows that sum to 1,
+and `logits` are [n, classes] numbers whose softmax at temperature 1 are the probabilities; logarithms of probabilities
+are logits.
 """
-
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from edos_dataset.labels import LABELS
-from edos_dataset.metrics.calibration import (
-    BINS,
-    Array,
-    Ints,
-    Values,
-    calibration_error,
-    check,
-    softmax,
-)
-from edos_dataset.metrics.resampling import RESAMPLES, interval, resampled
+
+Array = npt.NDArray[np.float64]
+Values = npt.NDArray[np.floating]
+Ints = npt.NDArray[np.integer]
+
+BINS = 15
+"""Number of confidence bins, as in Guo et al. (2017)."""
+
+TEMPERATURES = (0.02, 50.0)
+"""Range searched by `fit_temperature`."""
+
+
+def softmax(logits: Values, temperature: float = 1.0) -> Array:
+    """Return the probabilities of logits divided by a temperature above 0, float64 [n, classes]."""
+    scaled = logits.astype(np.float64) / temperature
+    exponentials: Array = np.exp(scaled - scaled.max(axis=1, keepdims=True))
+    exponentials /= exponentials.sum(axis=1, keepdims=True)
+    return exponentials
+
+
+def reliability(confidence: Values, right: npt.NDArray[np.bool_], bins: int = BINS) -> tuple[Array, Array, Array]:
+    """Sort examples into equally wide confidence bins, which exclude their upper edges except for 1.
+
+    Args:
+        confidence: [n], 0 to 1.
+        right: [n], whether each answer is right.
+        bins: number of bins.
+
+    Returns:
+        For every bin, [bins]: number of examples, sum of their confidence, number of right ones.
+    """
+    bin_of = np.minimum((confidence * bins).astype(np.int64), bins - 1)
+    sizes, sums, hits = (
+        np.bincount(bin_of, weights=each, minlength=bins).astype(np.float64)
+        for each in (np.ones(len(right)), confidence, right)
+    )
+    return sizes, sums, hits
+
+
+def calibration_error(probabilities: Values, labels: Ints, bins: int = BINS) -> float:
+    """Return the expected calibration error (Guo et al., 2017, Section 2): the mean distance between confidence and
+    accuracy over confidence bins, weighted by their sizes.
+    """
+    return confidence_error(probabilities.max(axis=1), probabilities.argmax(axis=1) == labels, bins)
+
+
+def confidence_error(confidence: Values, right: npt.NDArray[np.bool_], bins: int = BINS) -> float:
+    """Return the expected calibration error of answers with a confidence, [n], of which `right`, [n], are right."""
+    _, sums, hits = reliability(confidence, right, bins)
+    return float(np.abs(sums - hits).sum() / len(right))
+
+
+def fit_temperature(logits: Values, labels: Ints) -> float:
+    """Return the temperature with the lowest cross-entropy (Guo et al., 2017, Section 4.2), 0.02 to 50.
+
+    Cross-entropy is convex in 1 / temperature, so bisection on the sign of its slope finds the minimum.
+
+    Raises:
+        ValueError: there are no examples, or a logit is not finite.
+    """
+    check(logits, labels, logits.shape[1])
+    own = logits[np.arange(len(labels)), labels].mean(dtype=np.float64)
+    low, high = np.log(TEMPERATURES)
+    for _ in range(40):
+        middle = (low + high) / 2
+        expected = (softmax(logits, float(np.exp(middle))) * logits).sum(axis=1).mean()
+        low, high = (low, middle) if expected <= own else (middle, high)
+    return float(np.exp((low + high) / 2))
+
+
+def check(logits: Values, labels: Ints, classes: int) -> None:
+    """Check that logits are finite numbers, [n, classes], and labels are n ids.
+
+    Raises:
+        ValueError: they are not; the message names the example.
+    """
+    if logits.ndim != 2 or logits.shape != (len(labels), classes) or not len(labels):
+        raise ValueError(
+            f"expected logits [n, {classes}] and as many labels, at least one; got {list(logits.shape)} and "
+            f"{len(labels)} labels"
+        )
+    if not np.issubdtype(labels.dtype, np.integer):
+        raise ValueError(f"labels are ids, whole numbers; got an array of {labels.dtype}")
+    wrong = np.flatnonzero(~np.isfinite(logits).all(axis=1))
+    if len(wrong):
+        raise ValueError(
+            f"a logit of example {wrong[0]} is not a finite number: "
+            f"{logits[wrong[0]][~np.isfinite(logits[wrong[0]])][0]}"
+        )
+    wrong = np.flatnonzero((labels < 0) | (labels >= classes))
+    if len(wrong):
+        raise ValueError(f"label {labels[wrong[0]]} of example {wrong[0]} is not an id from 0 to {classes - 1}")
+
 
 TOP = 3
 
 
 def confusion(labels: Ints, predicted: Ints, classes: int = len(LABELS)) -> npt.NDArray[np.int64]:
-    """Count, int64 [classes, classes], the examples of each true label (row) and predicted label (column).
+    """Return the confusion matrix, int64 [classes, classes]: examples by true label (row) and predicted label (column).
 
     Raises:
-        ValueError: the two differ in length, or an id is not below `classes`.
+        ValueError: the two differ in length, or an id is not from 0 to `classes` - 1.
     """
     if len(labels) != len(predicted):
         raise ValueError(f"there are {len(predicted)} predictions for {len(labels)} labels: give one for each")
@@ -37,14 +118,19 @@ def confusion(labels: Ints, predicted: Ints, classes: int = len(LABELS)) -> npt.
         wrong = np.flatnonzero((ids < 0) | (ids >= classes))
         if len(wrong):
             raise ValueError(f"{name} {ids[wrong[0]]} of example {wrong[0]} is not an id from 0 to {classes - 1}")
-    return np.bincount(labels * classes + predicted, minlength=classes**2).reshape(classes, classes).astype(np.int64)
+    from sklearn.metrics import confusion_matrix  # takes a second to import
+
+    if not len(labels):
+        return np.zeros((classes, classes), np.int64)  # scikit-learn refuses empty input
+    counts: npt.NDArray[np.int64] = confusion_matrix(labels, predicted, labels=range(classes))
+    return counts
 
 
 def per_label(counts: npt.NDArray[np.int64]) -> dict[str, Array]:
-    """Return `precision`, `recall`, `f1` and `support` (true examples), each [classes], of a confusion matrix.
+    """Return `precision`, `recall`, `f1` and `support` (true examples) of a confusion matrix, each [classes].
 
-    A precision without predictions and a recall without examples are 0; all three of a label that is on neither side
-    are NaN.
+    Precision without predictions and recall without examples are 0; for a label that is neither true nor predicted all
+    three are NaN.
     """
     return rates(
         counts.diagonal().astype(np.float64),
@@ -54,7 +140,7 @@ def per_label(counts: npt.NDArray[np.int64]) -> dict[str, Array]:
 
 
 def rates(right: Array, support: Array, predicted: Array) -> dict[str, Array]:
-    """Return what `per_label` does, of counts [..., classes]: right, true and predicted ones of each label."""
+    """Return the values of `per_label` from counts [..., classes] of right, true and predicted examples."""
     absent = support + predicted == 0
     measures = {
         "precision": right / np.maximum(predicted, 1),
@@ -68,8 +154,7 @@ def confusion_scores(counts: npt.NDArray[np.int64]) -> dict[str, float]:
     """Return `accuracy`, `macro_precision`, `macro_recall` and `macro_f1` of a confusion matrix with at least one
     example.
 
-    Macro figures are means over the labels that are on at least one side, true or predicted, as in scikit-learn; a
-    label on neither side doesn't count.
+    Macro figures are means over the labels that are true or predicted at least once, as in scikit-learn.
     """
     table = per_label(counts)
     means = {f"macro_{name}": float(np.nanmean(table[name])) for name in ("precision", "recall", "f1")}
@@ -87,11 +172,15 @@ def scores(probabilities: Values, labels: Ints) -> dict[str, float]:
 
 
 def top_k_accuracy(probabilities: Values, labels: Ints, k: int = TOP) -> float:
-    """Return the share of examples whose label is among the k most probable; of equals the lower id comes first."""
-    return float(_in_top(probabilities, labels, k).mean())
+    """Return the fraction of examples whose label is among the k most probable.
+
+    Ties go to the lower id, while scikit-learn's `top_k_accuracy_score` prefers the higher one.
+    """
+    return float(in_top(probabilities, labels, k).mean())
 
 
-def _in_top(probabilities: Values, labels: Ints, k: int) -> npt.NDArray[np.bool_]:
+def in_top(probabilities: Values, labels: Ints, k: int) -> npt.NDArray[np.bool_]:
+    """Return whether each example's label is among its k most probable, [n]."""
     own = probabilities[np.arange(len(labels)), labels][:, None]
     earlier = np.arange(probabilities.shape[1]) < labels[:, None]
     ahead = (probabilities > own) | ((probabilities == own) & earlier)
@@ -100,108 +189,5 @@ def _in_top(probabilities: Values, labels: Ints, k: int) -> npt.NDArray[np.bool_
 
 
 def cross_entropy(probabilities: Values, labels: Ints) -> float:
-    """Return the mean negative log-probability (nats) of the labels; a probability below 1e-12 counts as that."""
+    """Return the mean negative log-probability (nats) of the labels, with probabilities clipped at 1e-12 from below."""
     return float(-np.log(np.maximum(probabilities[np.arange(len(labels)), labels], 1e-12)).mean())
-
-
-def bootstrap(
-    probabilities: Values,
-    labels: Ints,
-    groups: npt.NDArray[Any] | None = None,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> dict[str, list[float | None]]:
-    """Return 95 % intervals, as of `interval`, of `accuracy`, `macro_f1`, `top_3_accuracy` and `ece`, all of the same
-    resamples.
-
-    Args:
-        probabilities: [n, classes].
-        labels: [n].
-        groups: [n], what is drawn together, such as the film of a dialogue; by default every example alone.
-        resamples: how often to draw.
-        seed: of the drawing.
-    """
-    classes, predicted, confidence = probabilities.shape[1], probabilities.argmax(axis=1), probabilities.max(axis=1)
-    right = predicted == labels
-    bin_of = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
-    identity = np.eye(classes)
-    parts = [
-        np.ones((len(labels), 1)),
-        _in_top(probabilities, labels, TOP)[:, None],
-        np.eye(BINS)[bin_of] * (confidence - right)[:, None],
-        identity[labels] * right[:, None],
-        identity[labels],
-        identity[predicted],
-    ]
-    drawn = resampled(np.hstack(parts), np.arange(len(labels)) if groups is None else groups, resamples, seed)
-    size, top, gaps, hits, support, of_predicted = np.split(
-        drawn, np.cumsum([part.shape[1] for part in parts])[:-1], axis=1
-    )
-    values = {
-        "accuracy": hits.sum(axis=1) / size[:, 0],
-        "macro_f1": np.nanmean(rates(hits, support, of_predicted)["f1"], axis=1) if len(drawn) > 1 else drawn[:, 0],
-        "top_3_accuracy": top[:, 0] / size[:, 0],
-        "ece": np.abs(gaps).sum(axis=1) / size[:, 0],
-    }
-    return {name: interval(each) for name, each in values.items()}
-
-
-def evaluate_predictions(
-    logits: Values,
-    labels: Ints,
-    temperature: float = 1.0,
-    groups: Sequence[Any] | npt.NDArray[Any] | None = None,
-    seed: int = 0,
-) -> dict[str, Any]:
-    """Return what a `metrics.json` holds, rounded to 4 digits.
-
-    Args:
-        logits: [n, 41] before the temperature.
-        labels: [n].
-        temperature: what the logits are divided by, above 0, fitted on other data.
-        groups: [n], as of `bootstrap`.
-        seed: of the intervals.
-
-    Returns:
-        `examples`, `temperature`, the `scores`, `majority_class_accuracy`, `cross_entropy_before_temperature`,
-        `ece_before_temperature`, `ece`, `intervals` (as of `bootstrap`), `resampling` (how these were drawn),
-        `by_label` (label → precision, recall, f1, support; null without a value).
-
-    Raises:
-        ValueError: there are no examples, lengths or ids don't fit, or a logit is not finite.
-    """
-    check(logits, labels, len(LABELS))
-    if groups is not None and len(groups) != len(labels):
-        raise ValueError(f"there are {len(groups)} groups for {len(labels)} labels: give one for each")
-    before, probabilities = softmax(logits), softmax(logits, temperature)
-    counts = confusion(labels, probabilities.argmax(axis=1))
-    drawn = None if groups is None else np.asarray(groups)
-    measures = {
-        **scores(probabilities, labels),
-        "majority_class_accuracy": float(counts.sum(axis=1).max() / len(labels)),
-        "cross_entropy_before_temperature": cross_entropy(before, labels),
-        "ece_before_temperature": calibration_error(before, labels),
-        "ece": calibration_error(probabilities, labels),
-    }
-    table = per_label(counts)
-    return {
-        "examples": len(labels),
-        "temperature": round(float(temperature), 4),
-        **{name: round(value, 4) for name, value in measures.items()},
-        "intervals": bootstrap(probabilities, labels, drawn, seed=seed),
-        "resampling": {
-            "level": 0.95,
-            "resamples": RESAMPLES,
-            "seed": seed,
-            "groups": len(labels) if drawn is None else len(np.unique(drawn)),
-        },
-        "by_label": {label: _row(table, row) for row, label in enumerate(LABELS)},
-    }
-
-
-def _row(table: dict[str, Array], row: int) -> dict[str, float | None]:
-    rates = {
-        name: None if np.isnan(table[name][row]) else round(float(table[name][row]), 4)
-        for name in ("precision", "recall", "f1")
-    }
-    return {**rates, "support": int(table["support"][row])}

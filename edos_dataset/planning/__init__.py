@@ -1,1 +1,1 @@
-"""What a run takes on machines that are not at hand: measured on a sample, reckoned, and simulated."""
+"""The cost of a run on machines that are not at hand, measured on a sample and scaled to a corpus."""

@@ -1,4 +1,4 @@
-"""What the work of a corpus takes on a cluster: time, memory, disk and money by stage, and which stage binds."""
+"""Estimates for a corpus on a cluster: time, memory, disk and cost of each stage, and its bottleneck."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from edos_dataset.planning.sample import Sample
 from edos_dataset.planning.work import PhaseWork, Piece
 
 DEVICES = ("cores", "gpus", "leader")
-"""What a stage waits for."""
+"""Possible bottlenecks of a stage."""
 
 
 @dataclass(frozen=True)
@@ -17,16 +17,16 @@ class Row:
     """A stage on a cluster.
 
     Attributes:
-        phase: its folder; "" outside of the phases.
+        phase: folder of its phase; "" outside the phases.
         stage: its name.
-        unit: what it counts; "" where nothing is counted.
-        units: that it reads.
-        core_hours: of cores of the machine that measured.
-        on: of DEVICES.
-        hours: that it takes of the run.
-        memory: of a worker of its phase, in bytes.
-        disk: bytes that stay of its phase, told with the phase's last stage.
-        money: that all machines cost in these hours.
+        unit: what it counts; "" if it counts nothing.
+        units: number of units it reads.
+        core_hours: hours on one core of the measuring machine.
+        on: its bottleneck, one of DEVICES.
+        hours: wall-clock hours.
+        memory: memory per worker of its phase, in bytes.
+        disk: bytes its phase leaves on disk; given only for the last stage of a phase.
+        money: cost of all machines for these hours.
     """
 
     phase: str
@@ -43,39 +43,41 @@ class Row:
 
 @dataclass(frozen=True)
 class Workers:
-    """The workers of one kind of machines.
+    """The workers on one kind of machine.
 
     Attributes:
-        machine: the kind.
-        each: workers of each machine: one a core, or as many as its memory holds.
-        gpu: seconds of a worker for what takes a core of the machine that measured one second, in the encoder stages.
-        waits_for: what binds it there, "gpus" or "cores".
+        machine: the kind of machine.
+        each: workers per machine: one per core, or as many as fit in its memory.
+        gpu: a worker's seconds, in the encoder stages, for work that takes one core of the measuring machine a second.
+        waits_for: the bottleneck in these stages, "gpus" or "cores".
+        burden: factor, at least 1, by which stragglers and preempted machines lengthen the work.
     """
 
     machine: Machine
     each: int
     gpu: float
     waits_for: str
+    burden: float = 1.0
 
     @property
     def all(self) -> int:
-        """Workers of all machines of the kind."""
+        """Number of workers on all machines of this kind."""
         return self.machine.count * self.each
 
     def seconds(self, core: float, gpu: float) -> float:
-        """Return what a worker takes for so many seconds of the machine that measured."""
-        return core / self.machine.core_speed + gpu * self.gpu
+        """Return a worker's seconds for work that takes the given seconds on the measuring machine."""
+        return (core / self.machine.core_speed + gpu * self.gpu) * self.burden
 
 
 def workers_of(cluster: Cluster, memory: int) -> list[Workers]:
-    """Return the workers that machines have.
+    """Return the workers that the machines can run.
 
     Args:
         cluster: the machines.
-        memory: of a worker, in bytes.
+        memory: memory per worker, in bytes.
 
     Raises:
-        ValueError: a kind of machines has not the memory for one.
+        ValueError: a machine has too little memory for a single worker.
     """
     found = []
     for machine in cluster.machines:
@@ -89,27 +91,29 @@ def workers_of(cluster: Cluster, memory: int) -> list[Workers]:
         if machine.gpus:
             beside = devices()["encoder"]["host_share"]["value"] / machine.core_speed
             slow, waits_for = max((each / (machine.gpus * machine.gpu_cores), "gpus"), (beside, "cores"))
-        found.append(Workers(machine, each, slow, waits_for))
+        slow_tasks = 1 + cluster.stragglers * (cluster.slowdown - 1)
+        taken_away = 1 + machine.failures * machine.start_minutes / 60
+        found.append(Workers(machine, each, slow, waits_for, slow_tasks * taken_away))
     return found
 
 
 def takers(workers: Sequence[Workers], gpu: float) -> list[Workers]:
-    """Return those that take a task: where there are GPUs, what is for a GPU goes to machines that have one."""
+    """Return the workers that can take a task; GPU work goes only to machines with GPUs, if there are any."""
     with_gpus = [one for one in workers if one.machine.gpus]
     return with_gpus if gpu and with_gpus else list(workers)
 
 
 def elapsed(piece: Piece, workers: Sequence[Workers], of: Sequence[Workers]) -> float:
-    """Return the seconds of the run that a piece takes.
+    """Return the wall-clock seconds of a piece.
 
     Args:
-        piece: of the work.
-        workers: all; the leader is a worker of the first kind.
-        of: those that take its tasks.
+        piece: the piece of work.
+        workers: all workers; the main process runs on the first kind of machine.
+        of: the workers that take its tasks.
     """
     if piece.how == "leader":
         return piece.core / workers[0].machine.core_speed
-    fitting = min(1.0, piece.tasks / max(sum(one.all for one in of), 1))  # fewer tasks than workers keep some idle
+    fitting = min(1.0, piece.tasks / max(sum(one.all for one in of), 1))  # with fewer tasks than workers, some are idle
     rate = sum(one.all / max(one.seconds(piece.core, piece.gpu), 1e-12) for one in of)
     return 1 / (rate * fitting)
 
@@ -117,17 +121,17 @@ def elapsed(piece: Piece, workers: Sequence[Workers], of: Sequence[Workers]) -> 
 def rows_of(
     cluster: Cluster, phases: Sequence[PhaseWork], first: Piece, alone: Iterable[tuple[Piece, int]], sample: Sample
 ) -> list[Row]:
-    """Return the rows of a plan: the start, the listing of the files, each stage, and the publishing.
+    """Return the rows of a plan: start-up, listing the files, each stage, and publishing.
 
     Args:
         cluster: the machines.
         phases: the work.
-        first: what the leader does before.
-        alone: what is published at the end, and the bytes of each.
-        sample: what was measured.
+        first: what the main process does before them.
+        alone: what is published at the end, with the bytes of each.
+        sample: the measurements.
 
     Raises:
-        ValueError: the memory of a machine is too small.
+        ValueError: a machine has too little memory.
     """
     workers = workers_of(cluster, max(phase.memory for phase in phases))
     start = max(one.machine.start_minutes * 60 + sample.start / one.machine.core_speed for one in workers)
@@ -154,7 +158,6 @@ def _row(phase: str, piece: Piece, workers: Sequence[Workers], of: Sequence[Work
 
 
 def _merged(rows: Sequence[Row]) -> Row:
-    """Return the rows of one stage as one."""
     longest = max(rows, key=lambda row: row.hours)
     counted = next((row for row in rows if row.unit), rows[0])
     core_hours, hours = sum(row.core_hours for row in rows), sum(row.hours for row in rows)

@@ -1,6 +1,4 @@
-"""Machines that a plan is for: a YAML file of kinds of machines, or one that the package brings, and the table of
-devices with where each figure comes from.
-"""
+"""The machines of a plan, from a YAML file or built in, and the table of devices with the source of each figure."""
 
 import os
 import shutil
@@ -12,41 +10,43 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from edos_dataset.runs.engines.base import available_cores
-from edos_dataset.runs.foreign import ForeignError, read_yaml, shown, yaml_of
 from edos_dataset.runs.recipes import nearest
+from edos_dataset.runs.untrusted import UntrustedInputError, read_yaml, shown, yaml_of
+from edos_dataset.wording import counted
 
 HERE = "here"
-"""Name of the cluster that is this machine alone, and of its kind of core."""
+"""Name of the cluster that consists of this machine alone, and of its kind of core."""
 
 GIB = 1 << 30
 _MOST = 1e9
 
 CLUSTERS = ("laptop", "eight-gpus", "hundred-nodes")
-"""Clusters that the package brings."""
+"""Built-in clusters."""
 
 
 class ClusterError(ValueError):
-    """A description of machines that is of no use; the message says where and what would be right."""
+    """An invalid description of machines; the message names the place and what is expected."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A kind of machines.
+    """A kind of machine.
 
     Attributes:
         name: for tables and messages.
-        cores: that tasks run on, of each.
-        memory_gib: memory of each.
-        count: how many there are.
-        cpu: kind of core, of `devices.yaml`.
-        speed: of a core, where that of the table is not meant; a core of the machine that measures has 1.
-        disk_gib: disk of each, or its share of a common file system.
-        gpu: kind of GPU, of `devices.yaml`.
-        gpus: GPUs of each.
-        gpu_speed: of a GPU in the encoder stages, in cores, where that of the table is not meant.
-        price: of one, an hour.
-        failures: of one, an hour: a spot machine that is taken away, and comes back after `start_minutes`.
-        start_minutes: from asking for it until it works.
+        cores: cores per machine that run tasks.
+        memory_gib: memory per machine.
+        count: number of machines.
+        cpu: kind of core, as in `devices.yaml`.
+        speed: speed of a core, overriding the table; a core of the measuring machine has speed 1.
+        disk_gib: disk per machine, or its part of a shared file system.
+        gpu: kind of GPU, as in `devices.yaml`.
+        gpus: GPUs per machine.
+        gpu_speed: speed of a GPU in the encoder stages, in cores, overriding the table.
+        price: price per machine and hour.
+        failures: failures per machine and hour, as of a spot machine that is preempted and returns after
+            `start_minutes`.
+        start_minutes: minutes from requesting a machine until it works.
     """
 
     name: str
@@ -65,12 +65,12 @@ class Machine:
 
     @property
     def core_speed(self) -> float:
-        """Speed of a core beside one of the machine that measures."""
+        """Speed of a core relative to one of the measuring machine."""
         return self.speed or float(devices()["cpu"][self.cpu]["speed"])
 
     @property
     def gpu_cores(self) -> float:
-        """Cores of the machine that measures which one GPU stands for in the encoder stages."""
+        """How many cores of the measuring machine one GPU replaces in the encoder stages."""
         if self.gpu_speed is not None:
             return self.gpu_speed
         encoder = devices()["encoder"]
@@ -80,14 +80,14 @@ class Machine:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Machines that a run has from its beginning to its end.
+    """The machines that a run uses from beginning to end.
 
     Attributes:
         name: for tables and messages.
         machines: kinds of machines.
-        currency: of the prices.
-        stragglers: share of the tasks that take `slowdown` times as long, 0 to 1.
-        slowdown: from 1.
+        currency: currency of the prices.
+        stragglers: fraction of the tasks that take `slowdown` times as long, 0 to 1.
+        slowdown: factor, at least 1.
     """
 
     name: str
@@ -98,17 +98,17 @@ class Cluster:
 
     @property
     def price(self) -> float:
-        """Price of all machines, an hour."""
+        """Price of all machines per hour."""
         return sum(kind.count * kind.price for kind in self.machines)
 
     @property
     def disk(self) -> int | None:
-        """Bytes of disk that all have together; None where it is not said of one."""
+        """Total disk space in bytes; None if that of any machine is unknown."""
         sizes = [kind.disk_gib for kind in self.machines]
         return None if None in sizes else int(sum(kind.count * (kind.disk_gib or 0) for kind in self.machines) * GIB)
 
     def sources(self) -> dict[str, str]:
-        """Return where the figures of its devices come from, figure → source."""
+        """Return the sources of its devices' figures, figure → source."""
         table, found = devices(), {}
         for kind in self.machines:
             core = "the user" if kind.speed else table["cpu"][kind.cpu]["source"]
@@ -133,17 +133,17 @@ class Cluster:
 
 @cache
 def devices() -> Mapping[str, Any]:
-    """Return the table of devices: `cpu` and `gpu` by kind, and what is known of the encoder on them."""
+    """Return the table of devices: `cpu` and `gpu` by kind, and what is known about the encoder on them."""
     table: dict[str, Any] = yaml_of((files("edos_dataset.planning") / "devices.yaml").read_text(encoding="utf-8"))
     return table
 
 
 def load_cluster(name: str) -> Cluster:
-    """Return a cluster: this machine ("here"), one that the package brings, or a YAML file.
+    """Return a cluster: this machine ("here"), a built-in one, or that of a YAML file.
 
     Raises:
-        ClusterError: no cluster has that name, or the file says something that no machine is; the message names the
-            place and, of an unknown key, the nearest one that is known.
+        ClusterError: no cluster has that name, or the file is invalid; the message names the place and, for an
+            unknown key, the nearest known one.
     """
     if name == HERE:
         return this_machine()
@@ -155,7 +155,7 @@ def load_cluster(name: str) -> Cluster:
         raise ClusterError(f"no machines are named {name!r}{nearest(name, (HERE, *CLUSTERS))}; or give a YAML file")
     try:
         return cluster_of(read_yaml(path), str(path))
-    except ForeignError as error:
+    except UntrustedInputError as error:
         raise ClusterError(f"cannot read the machines {path}: {error}") from error
 
 
@@ -167,10 +167,10 @@ def this_machine() -> Cluster:
 
 
 def cluster_of(content: object, where: str) -> Cluster:
-    """Return the cluster that plain data describe; `where` names them in messages, and is the cluster's name.
+    """Return the cluster described by plain data; `where` is its name, also in messages.
 
     Raises:
-        ClusterError: they are none.
+        ClusterError: the data do not describe a cluster.
     """
     if not isinstance(content, dict) or not isinstance(content.get("machines"), list) or not content["machines"]:
         raise ClusterError(f"{where} describes no machines: expected a key 'machines' with a list of kinds of machines")
@@ -196,27 +196,29 @@ C = TypeVar("C", Machine, Cluster)
 
 
 def _build(kind: type[C], given: Mapping[Any, Any], where: str) -> C:
-    """Return a machine or a cluster of named values, each of the type of its field."""
     known = {entry.name: entry for entry in fields(kind)}
     for key in given:
         if key not in known:
             raise ClusterError(f"{where}: unknown key {shown(key)}{nearest(str(key), list(known))}")
     if lacking := [name for name, entry in known.items() if entry.default is MISSING and name not in given]:
         raise ClusterError(f"{where}: the key {lacking[0]!r} is missing, which every machine needs")
-    values = {}
-    for key, value in given.items():
-        names = str(known[key].type)
-        wanted: Any = int if "int" in names else float if "float" in names else str if "str" in names else tuple
-        if wanted is float and type(value) is int:
-            value = float(value)
-        if type(value) is not wanted and not (value is None and "None" in names):
-            raise ClusterError(f"{where}: {key} must be of type {wanted.__name__}, got {shown(value)}")
-        values[key] = value
-    return kind(**values)
+    return kind(**{key: _typed(value, str(known[key].type), f"{where}: {key}") for key, value in given.items()})
+
+
+def _typed(value: object, annotation: str, where: str) -> Any:  # noqa: ANN401
+    """Return a value if it has the annotated type; an integer may stand for a float."""
+    if value is None and "None" in annotation:
+        return None
+    wanted = next((kind for kind in (int, float, str) if kind.__name__ in annotation), tuple)
+    if wanted is float and type(value) is int:
+        return float(value)
+    if type(value) is not wanted:
+        raise ClusterError(f"{where} must be of type {wanted.__name__}, got {shown(value)}")
+    return value
 
 
 def _checked(machine: Machine, where: str) -> Machine:
-    """Return a machine whose numbers and devices there can be."""
+    """Return a machine after checking its numbers and devices."""
     whole = {"cores": (1, _MOST), "count": (1, _MOST), "gpus": (0, _MOST)}
     _check_ranges(machine, where, {**whole, "memory_gib": (0.1, _MOST), "speed": (1e-3, _MOST)})
     names = ("disk_gib", "price", "failures", "start_minutes")
@@ -225,7 +227,9 @@ def _checked(machine: Machine, where: str) -> Machine:
         if name is not None and name not in devices()[key]:
             raise ClusterError(f"{where}: unknown {key} {shown(name)}{nearest(name, list(devices()[key]))}")
     if machine.gpus and machine.gpu is None and machine.gpu_speed is None:
-        raise ClusterError(f"{where}: {machine.gpus} gpus of an unknown kind: give `gpu`, or `gpu_speed` in cores")
+        raise ClusterError(
+            f"{where}: {counted(machine.gpus, 'gpus')} of an unknown kind: give `gpu`, or `gpu_speed` in cores"
+        )
     if machine.gpu is not None and not machine.gpus:
         raise ClusterError(f"{where}: `gpu: {machine.gpu}` without `gpus`, their number")
     return machine

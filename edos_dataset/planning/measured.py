@@ -1,11 +1,8 @@
-"""The real stages of a pipeline over a sample of films, in a process of its own, and what they took."""
+"""Running the real stages of a pipeline over a sample of films, in a separate process, and measuring their cost."""
 
-import multiprocessing
-import os
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from itertools import takewhile
 from pathlib import Path
@@ -16,74 +13,95 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.arrays import unnest
-from edos_dataset.cleaning.duplicates import DropDuplicates
-from edos_dataset.cleaning.films import DropSameFilms
+from edos_dataset.cleaning.duplicates import DropDuplicates, DropSameFilms
 from edos_dataset.planning.measuring import MeasuringEngine, forget_peak, memory_now, peak_memory
 from edos_dataset.planning.sample import Keys, Observed, Output, Sample, phase_costs
 from edos_dataset.publishing.layout import write_config
-from edos_dataset.runs.cutting import numbered
 from edos_dataset.runs.engines.base import WorkerDied
-from edos_dataset.runs.engines.local import LocalEngine, start_worker
-from edos_dataset.runs.likeness import BYTES_A_HASH
+from edos_dataset.runs.engines.local import NO_GUARD, LocalEngine, is_unguarded, leave_if_imported, worker_pool
+from edos_dataset.runs.near_duplicates import BYTES_A_HASH
 from edos_dataset.runs.partitions import PartitionedStep
-from edos_dataset.runs.passage import Passage
-from edos_dataset.runs.phases import phases
-from edos_dataset.runs.pipeline import CorpusStep, Pipeline, Stage, check_pipeline, count_units
+from edos_dataset.runs.pipeline import CorpusStep, Stage, Steps, check_pipeline, count_units
 from edos_dataset.runs.pipeline import Output as Out
-from edos_dataset.runs.run import Run
-from edos_dataset.runs.shards import read_shard
-from edos_dataset.sources.contents import with_contents
-from edos_dataset.sources.inventory import estimate_sentences
+from edos_dataset.runs.run import Run, phases
+from edos_dataset.runs.shards import numbered, read_shard
+from edos_dataset.runs.shuffle import Shuffle
+from edos_dataset.sources.inventory import Inventory, estimate_sentences, with_contents
+from edos_dataset.wording import counted
 
 _FILM_HASHES, _DIALOGUE_HASHES = 512, 16
-"""Hashes of a sketch: of a film at most, and of a dialogue of three turns, about."""
+"""Hashes of a MinHash signature: the maximum for a film, and about those of a dialogue of three turns."""
 
 _PARTITIONS = 200
-"""Partitions of the file on which opening is measured."""
+"""Number of partitions of the file whose opening is measured."""
+
+_MANY, _KEYS_A_REQUEST = 10_000, 1_000
+"""Number of files above which the start-up of a listing is negligible, and of keys that a store lists per request."""
 
 _SINGLE, _A_SHARD = 6, 5
-"""Films that are a shard each in the first run, and films of a shard in the second."""
+"""Films in the first run, which are a shard each, and films per shard in the second."""
 
 
 def draw(films: pa.Table, number: int, seed: int) -> pa.Table:
-    """Return films drawn at random, each as likely as the other, in a random order.
+    """Return films drawn uniformly at random, in a random order.
 
     Args:
         films: FILMS.
-        number: of films, from 1; all, if there are no more.
-        seed: of the draw.
+        number: number of films, from 1; all if there are fewer.
+        seed: random seed.
     """
     chosen = Random(seed).sample(range(films.num_rows), min(number, films.num_rows))
     return films.take(pa.array(chosen, pa.int64()))
 
 
-def measured_apart(films: pa.Table, pipeline: Pipeline, shard_sentences: int) -> Sample:
-    """Return what `measured` does, measured in a fresh process, as a worker is one.
+def listed(find: Callable[[], Inventory], remote: bool) -> tuple[Inventory, float]:
+    """Return the inventory of sources, and the CPU seconds for listing one more file.
+
+    A short list is made twice, and the second time counts, so that imports, connections and credentials do not. A store
+    lists a thousand keys per request, so a shorter list there costs as much as a thousand files.
+
+    Args:
+        find: makes the inventory.
+        remote: whether the sources are in a store.
+    """
+    for _ in range(2):
+        began = time.process_time()
+        inventory = find()
+        seconds = time.process_time() - began
+        if inventory.files >= _MANY:
+            break
+    return inventory, seconds / max(inventory.files, _KEYS_A_REQUEST if remote else 1)
+
+
+def measured_apart(films: pa.Table, pipeline: Steps, shard_sentences: int) -> Sample:
+    """Run `measured` in a fresh process, as each worker is one.
 
     Raises:
         ValueError: none of the films can be read.
         WorkerDied: the process was killed.
     """
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, context, initializer=start_worker, initargs=(os.getpid(),)) as process:
+    leave_if_imported()
+    with worker_pool(1) as pool:
+        task = pool.submit(measured, films, list(pipeline), shard_sentences)
+        processes = list(pool._processes.values())
         try:
-            return process.submit(measured, films, list(pipeline), shard_sentences).result()
+            return task.result()
         except BrokenProcessPool as error:
-            raise WorkerDied(
-                "the process that measures was killed, perhaps for want of memory: try a smaller --sample"
-            ) from error
+            pool.shutdown()  # so that exit codes are known
+            killed = "the process that measures was killed, perhaps for want of memory: try a smaller --sample"
+            raise WorkerDied(NO_GUARD if any(map(is_unguarded, processes)) else killed) from error
 
 
-def measured(films: pa.Table, pipeline: Pipeline, shard_sentences: int) -> Sample:
-    """Carry a pipeline out over films, in a temporary folder, and return what it took.
+def measured(films: pa.Table, pipeline: Steps, shard_sentences: int) -> Sample:
+    """Run a pipeline over films in a temporary folder, and return its cost.
 
-    The first film is run through alone before, so that imports, models and dictionaries count as the start; then all
-    films as far as an encoder, as a worker has met the words of its language before long.
+    The first film is processed alone beforehand, so that imports, models and dictionaries count as start-up; then all
+    films up to the first encoder, as a worker soon has seen the words of its language.
 
     Args:
-        films: FILMS in any order, from 1.
+        films: FILMS in any order, at least one.
         pipeline: stages, corpus steps and outputs.
-        shard_sentences: sentences a shard at most.
+        shard_sentences: maximum number of sentences per shard.
 
     Raises:
         ValueError: none of the films can be read.
@@ -94,6 +112,7 @@ def measured(films: pa.Table, pipeline: Pipeline, shard_sentences: int) -> Sampl
         Run(folder / "first", LocalEngine()).execute(numbered([films.slice(0, 1)]), pipeline)
         start = time.process_time()
         Run(folder / "words", LocalEngine()).execute(numbered([films]), list(takewhile(_is_quick, pipeline)))
+        with_contents(films.slice(0, 1))  # so that the files are not charged for connections and imports
         waiting, looked = memory_now(), time.process_time()
         films = with_contents(films)
         looked = time.process_time() - looked
@@ -101,7 +120,7 @@ def measured(films: pa.Table, pipeline: Pipeline, shard_sentences: int) -> Sampl
         singles = [films.slice(row, 1) for row in range(min(_SINGLE, films.num_rows))]
         few = _observed(singles, pipeline, folder / "few", engine, waiting)
         taken = len(engine.taken)
-        many = _observed(_parted(films, shard_sentences), pipeline, folder / "many", engine, waiting)
+        many = _observed(_cut(films, shard_sentences), pipeline, folder / "many", engine, waiting)
         tasks = engine.taken[taken:]
         files, _ = unnest(films, "files")
         return Sample(
@@ -111,7 +130,7 @@ def measured(films: pa.Table, pipeline: Pipeline, shard_sentences: int) -> Sampl
             few=few,
             many=many,
             listing=looked / max(len(files), 1),
-            opening=_opening(folder / "passage"),
+            opening=_opening(folder / "shuffle"),
             start=start,
             memory=waiting,
             publishing=peak_memory(),
@@ -119,26 +138,25 @@ def measured(films: pa.Table, pipeline: Pipeline, shard_sentences: int) -> Sampl
         )
 
 
-def _parted(films: pa.Table, shard_sentences: int) -> list[pa.Table]:
-    """Return films in equal shards: of `_A_SHARD` films, or fewer if these say too much for a shard."""
+def _cut(films: pa.Table, shard_sentences: int) -> list[pa.Table]:
+    """Return films in equal shards: `_A_SHARD` films each, or fewer if these are too large for a shard."""
     least = estimate_sentences(films).sum() / shard_sentences
     number = int(np.clip(max(films.num_rows // _A_SHARD, np.ceil(least)), 1, films.num_rows))
-    borders = np.linspace(0, films.num_rows, number + 1).round().astype(int)
-    return [films.slice(start, stop - start) for start, stop in zip(borders[:-1], borders[1:], strict=True)]
+    bounds = np.linspace(0, films.num_rows, number + 1).round().astype(int)
+    return [films.slice(start, stop - start) for start, stop in zip(bounds[:-1], bounds[1:], strict=True)]
 
 
 def _observed(
-    parts: Sequence[pa.Table], pipeline: Pipeline, folder: Path, engine: MeasuringEngine, waiting: int
+    parts: Sequence[pa.Table], pipeline: Steps, folder: Path, engine: MeasuringEngine, waiting: int
 ) -> Observed:
-    """Carry a pipeline out over the parts of a sample and return what it took."""
     began, before = time.process_time(), len(engine.taken)
     run = Run(folder / "run", engine)
     outputs = run.execute(numbered(parts), pipeline)
     costs = tuple(phase_costs(run.folder, phases(pipeline), engine.taken[before:], began, waiting, _keys(pipeline)))
-    sentences = _sentences(run.folder / costs[0].name, list(costs[0].shards))
+    sentences = _sentences(run.folder / costs[0].name, costs[0].shards)
     if not sum(sentences.values()):
         raise ValueError(
-            f"none of {sum(part.num_rows for part in parts)} films of the sample has a sentence "
+            f"none of {counted(sum(part.num_rows for part in parts), 'films')} of the sample has a sentence "
             f"({', '.join(sorted({note['reason'] for note in run.notes})) or 'all empty'}): give another --seed"
         )
     forget_peak()
@@ -148,12 +166,11 @@ def _observed(
 
 
 def _is_quick(item: Stage | CorpusStep | Out) -> bool:
-    """Return whether a stage has no model that a GPU would carry."""
+    """Return whether a stage has no model that would run on a GPU."""
     return not hasattr(item, "device")
 
 
-def _keys(pipeline: Pipeline) -> Mapping[str, Keys]:
-    """Return what the partitions of corpus steps hold."""
+def _keys(pipeline: Steps) -> Mapping[str, Keys]:
     found: dict[str, Keys] = {}
     for item in pipeline:
         if isinstance(item, DropSameFilms):
@@ -166,24 +183,22 @@ def _keys(pipeline: Pipeline) -> Mapping[str, Keys]:
 
 
 def _sentences(folder: Path, shards: Sequence[str]) -> dict[str, int]:
-    """Return how many sentences each shard of the first phase holds."""
     return {name: count_units(read_shard(folder / f"{name}.parquet"), "sentences") for name in shards}
 
 
 def _opening(folder: Path) -> float:
-    """Return the processor's seconds that reading a partition of one shard takes beyond its rows: what a partition's
-    task does once for every shard, so that it grows with both.
+    """Return the CPU seconds for opening one shard's file of a partition, besides reading its rows. A partition's task
+    does this for every shard, so the cost grows with both.
     """
-    passage = Passage(_PARTITIONS, folder)
-    passage.write_parts("keys", 0, [pa.table({"key": np.arange(20 * _PARTITIONS, dtype=np.uint64)})])
+    files = Shuffle(_PARTITIONS, folder)
+    files.write_parts("keys", 0, [pa.table({"key": np.arange(20 * _PARTITIONS, dtype=np.uint64)})])
     began = time.process_time()
     for part in range(_PARTITIONS):
-        passage.read_part("keys", part, 1)
+        files.read_part("keys", part, 1)
     return (time.process_time() - began) / _PARTITIONS
 
 
 def _published(config: str, shards: Sequence[Path], folder: Path) -> Output:
-    """Write a config as a run publishes it, and return what that took."""
     began = time.process_time()
     written = write_config(config, shards, folder)
     return Output(config, time.process_time() - began, sum(written.bytes.values()), written.total_rows)

@@ -1,7 +1,6 @@
-"""An engine that notes what every task takes: seconds of the processor, and memory."""
+"""An engine that measures the CPU time and memory of every task."""
 
 import os
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -11,23 +10,28 @@ from pathlib import Path
 
 from edos_dataset.runs.engines.base import R, T
 from edos_dataset.runs.engines.local import LocalEngine
-from edos_dataset.runs.phases import ShardTask
+from edos_dataset.runs.run import ShardTask
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 _CLEAR, _STATUS = Path("/proc/self/clear_refs"), Path("/proc/self/status")
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What a task took.
+    """The cost of a task.
 
     Attributes:
-        function: name of what was carried out, "make_shard" or a task of a corpus step.
-        phase: of the shard that was made; "" for other tasks.
-        shard: name of that shard; "" likewise.
-        began: the process's processor time when it began, in seconds.
-        seconds: of the processor, all threads.
-        wall: seconds by the clock on the wall.
-        peak: most memory of the process at once, in bytes.
+        function: name of the function, "make_shard" or a task of a corpus step.
+        phase: phase of the shard that was made; "" for other tasks.
+        shard: name of that shard; "" for other tasks.
+        began: CPU time of the process when the task began, in seconds.
+        seconds: CPU time of all threads.
+        wall: wall-clock seconds.
+        peak: peak memory of the process, in bytes.
     """
 
     function: str
@@ -40,19 +44,18 @@ class Taken:
 
 
 class MeasuringEngine(LocalEngine):
-    """Carries out tasks in this process, one after the other; see `Engine`.
+    """Runs tasks in this process, one after the other; see `Engine`.
 
     Attributes:
-        taken: what each task took, in the order in which they ended.
+        taken: the cost of each task, in order.
     """
 
     def __init__(self) -> None:
-        """Begin with no tasks."""
         super().__init__(1)
         self.taken: list[Taken] = []
 
     def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
-        """Yield the results, and note what each took."""
+        """Yield the results, and record the cost of each task."""
         for task in tasks:
             forget_peak()
             wall, began = time.perf_counter(), time.process_time()
@@ -64,27 +67,24 @@ class MeasuringEngine(LocalEngine):
 
 
 def forget_peak() -> None:
-    """Let `peak_memory` tell the most from now on, where the system can (Linux); elsewhere it tells that of the
-    process.
-    """
+    """Reset `peak_memory`; possible only on Linux, elsewhere the peak covers the whole life of the process."""
     with suppress(OSError):
         _CLEAR.write_text("5", encoding="ascii")
 
 
 def peak_memory() -> int:
-    """Return the most memory that the process has had at once, in bytes."""
-    return _status("VmHWM") or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
-        1 if sys.platform == "darwin" else 1024
-    )
+    """Return the peak memory of the process, in bytes; 0 on Windows, where it is not measured."""
+    if (peak := _status("VmHWM")) or resource is None:
+        return peak
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def memory_now() -> int:
-    """Return the memory that the process has, in bytes; where the system does not tell, the most that it had."""
+    """Return the current memory of the process in bytes, or its peak if the system does not report it."""
     return _status("VmRSS") or peak_memory()
 
 
 def _status(name: str) -> int:
-    """Return an entry of the kernel's account of this process in bytes; 0 where there is none."""
     if os.name == "posix":
         with suppress(OSError, ValueError, StopIteration):
             lines = _STATUS.read_text(encoding="ascii", errors="replace").splitlines()

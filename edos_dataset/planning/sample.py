@@ -1,4 +1,4 @@
-"""What a run over a sample took, by phase and stage, as its records and its engine's notes tell."""
+"""The cost of a run over a sample by phase and stage, from its records and the tasks that its engine measured."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,19 +7,19 @@ from pathlib import Path
 
 from edos_dataset.labeling.selection import SelectDialogues
 from edos_dataset.planning.measuring import Taken
-from edos_dataset.runs.phases import Phase
 from edos_dataset.runs.pipeline import CorpusStep, Stage
+from edos_dataset.runs.run import Phase
 from edos_dataset.runs.shards import ShardRecord, read_record
 
 
 @dataclass(frozen=True)
 class Keys:
-    """What a corpus step's partitions hold; nothing where it has none.
+    """The keys in the partitions of a corpus step; all 0 if it has none.
 
     Attributes:
-        a_unit: keys of a unit that the step reads.
-        bytes_a_key: memory that a partition takes for each.
-        memory: bytes that a partition may take.
+        a_unit: keys per unit that the step reads.
+        bytes_a_key: memory of a partition per key.
+        memory: memory limit of a partition, in bytes.
     """
 
     a_unit: int = 0
@@ -29,16 +29,16 @@ class Keys:
 
 @dataclass(frozen=True)
 class StageCost:
-    """A stage, or a corpus step where it is carried out on the shards.
+    """The cost of a stage, or of applying a corpus step to the shards.
 
     Attributes:
         stage: its name.
         unit: what it counts.
-        read: units that it read.
-        kept: units that it kept.
-        seconds: of the processor.
-        encoder: whether a GPU would do it.
-        most: units that it keeps at most, however many there are; None where there is no such number.
+        read: units read.
+        kept: units kept.
+        seconds: CPU seconds.
+        encoder: whether it would run on a GPU.
+        most: maximum number of units that it keeps, however many there are; None if there is no limit.
     """
 
     stage: str
@@ -52,7 +52,7 @@ class StageCost:
 
 @dataclass(frozen=True)
 class RoundCost:
-    """A round of tasks of a corpus step: `seconds` of the processor in all; a task a shard, or a task a partition."""
+    """A round of tasks of a corpus step, one per shard or per partition: total CPU `seconds`."""
 
     name: str
     by_shard: bool
@@ -61,20 +61,20 @@ class RoundCost:
 
 @dataclass(frozen=True)
 class PhaseCost:
-    """A phase.
+    """The cost of a phase.
 
     Attributes:
-        name: of its folder.
-        step: its corpus step; "" where it has none.
-        rounds: of that.
-        keys: of these.
+        name: name of its folder.
+        step: its corpus step; "" if it has none.
+        rounds: the rounds of the corpus step.
+        keys: the keys in its partitions.
         stages: what it ran over each shard, the corpus step first.
-        files: seconds of the processor for reading and writing shards.
-        shards: of each shard, by name, seconds of the processor that a core takes, and that a GPU would, too.
-        leader: seconds of the processor between the tasks, in the process that leads.
-        peak: most memory of a task in bytes, beyond that of a worker that waits.
-        disk: bytes that stay of it.
-        outputs: configs that are published of it.
+        files: CPU seconds for reading and writing shards.
+        shards: names of the shards.
+        leader: CPU seconds of the main process between the tasks.
+        peak: peak memory of a task in bytes, beyond that of an idle worker.
+        disk: bytes it leaves on disk.
+        outputs: configs published from it.
     """
 
     name: str
@@ -83,7 +83,7 @@ class PhaseCost:
     keys: Keys
     stages: tuple[StageCost, ...]
     files: float
-    shards: Mapping[str, tuple[float, float]]
+    shards: tuple[str, ...]
     leader: float
     peak: int
     disk: int
@@ -92,7 +92,7 @@ class PhaseCost:
 
 @dataclass(frozen=True)
 class Output:
-    """A published config: seconds of the processor for writing it, its bytes, and its dialogues."""
+    """A published config: CPU seconds for writing it, its bytes, and its dialogues."""
 
     config: str
     seconds: float
@@ -102,13 +102,13 @@ class Output:
 
 @dataclass(frozen=True)
 class Observed:
-    """What a run took.
+    """The cost of a run.
 
     Attributes:
-        sentences: of each shard, by name, in the documents that were read.
-        documents: files that could be read and are the best of their film.
-        phases: in order.
-        outputs: in order.
+        sentences: name of a shard → sentences in the documents read.
+        documents: number of readable files that are the best of their film.
+        phases: its phases, in order.
+        outputs: its outputs, in order.
     """
 
     sentences: Mapping[str, int]
@@ -118,27 +118,27 @@ class Observed:
 
     @property
     def total(self) -> int:
-        """Sentences in the documents."""
+        """Number of sentences in the documents."""
         return sum(self.sentences.values())
 
 
 @dataclass(frozen=True)
 class Sample:
-    """What a sample took, once with a film of its own in each of a few shards, and once whole in larger ones: what a
-    shard takes and what a sentence takes are told apart by these two.
+    """The cost of a sample, run twice: a few films as a shard each, and all films in larger shards. The two runs
+    separate the cost of a shard from that of a sentence.
 
     Attributes:
-        films: of the sample.
-        files: of these.
-        stored: bytes of the files, as stored.
+        films: number of films.
+        files: number of their files.
+        stored: stored size of the files in bytes.
         few: the run over small shards.
         many: the run over all.
-        listing: seconds of the processor for looking at a file before anything is read.
-        opening: seconds of the processor for opening a shard's file of passage, which every partition does.
-        start: seconds of the processor until a worker is ready: imports, models, dictionaries.
-        memory: of a worker that waits, in bytes.
-        publishing: most memory while configs are written, in bytes.
-        waited: share of the tasks' time in which they had no processor, 0 to 1.
+        listing: CPU seconds for listing a file.
+        opening: CPU seconds for opening a shard's file of the shuffle, which every partition does.
+        start: CPU seconds until a worker is ready: imports, models, dictionaries.
+        memory: memory of an idle worker, in bytes.
+        publishing: peak memory while configs are written, in bytes.
+        waited: fraction of the tasks' time spent waiting for a processor, 0 to 1.
     """
 
     films: int
@@ -157,25 +157,24 @@ class Sample:
 def phase_costs(
     folder: Path, cut: Sequence[Phase], taken: Sequence[Taken], began: float, waiting: int, keys: Mapping[str, Keys]
 ) -> Iterator[PhaseCost]:
-    """Yield what each phase took.
+    """Yield the cost of each phase.
 
     Args:
-        folder: the run's.
+        folder: folder of the run.
         cut: its phases.
-        taken: what its tasks took, in order.
-        began: the process's processor time when the run began, in seconds.
-        waiting: memory of a worker that waits, in bytes.
-        keys: of corpus steps, by name.
+        taken: the costs of its tasks, in order.
+        began: CPU time of the process when the run began, in seconds.
+        waiting: memory of an idle worker, in bytes.
+        keys: keys of corpus steps, by name.
     """
     for phase, tasks in _by_phase(cut, taken):
         last = tasks[-1].began + tasks[-1].seconds if tasks else began
-        leader = max(0.0, last - began - sum(task.seconds for task in tasks))
-        began = last
+        leader, began = max(0.0, last - began - sum(task.seconds for task in tasks)), last
         made = {task.shard: task for task in tasks if task.shard}
         records = {name: _record(folder / phase.name / f"{name}.parquet") for name in made}
         parts = {name: _parts(phase, record, made[name]) for name, record in records.items()}
         stages = tuple(_stages(phase, [(records[name], parts[name]) for name in made]))
-        size = sum(path.stat().st_size for path in (folder / phase.name).rglob("*") if path.is_file())
+        peaks = [task.peak for task in tasks]
         yield PhaseCost(
             name=phase.name,
             step=phase.step.name if phase.step else "",
@@ -183,16 +182,19 @@ def phase_costs(
             keys=keys.get(phase.step.name, Keys()) if phase.step else Keys(),
             stages=stages,
             files=sum(part[-1] for part in parts.values()),
-            shards={name: _core_and_gpu(stages, part) for name, part in parts.items()},
+            shards=tuple(made),
             leader=leader,
-            peak=max(0, max((task.peak for task in tasks), default=waiting) - waiting),
-            disk=size,
+            peak=max([waiting, *peaks]) - waiting,
+            disk=_size(folder / phase.name),
             outputs=phase.outputs,
         )
 
 
+def _size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
 def _by_phase(cut: Sequence[Phase], taken: Sequence[Taken]) -> Iterator[tuple[Phase, list[Taken]]]:
-    """Yield the tasks of each phase: those of its corpus step, then its shards."""
     rest = list(taken)
     for phase in cut:
         places = [place for place, task in enumerate(rest) if task.phase == phase.name]
@@ -214,8 +216,8 @@ def _record(path: Path) -> ShardRecord:
 
 
 def _parts(phase: Phase, record: ShardRecord, taken: Taken) -> list[float]:
-    """Return the processor's seconds of a shard, parted over its stages as the clock on the wall parts them; behind
-    them, those of reading and writing.
+    """Return the CPU seconds of a shard by stage, divided in proportion to wall-clock time; the last entry is reading
+    and writing.
     """
     walls = [count.seconds for count in record.counts]
     share = taken.seconds / max(taken.wall, sum(walls), 1e-9)
@@ -232,8 +234,3 @@ def _stages(phase: Phase, shards: Sequence[tuple[ShardRecord, list[float]]]) -> 
         encoder = isinstance(item, Stage) and hasattr(item, "device")
         most = item.top if isinstance(item, SelectDialogues) else None
         yield StageCost(item.name, item.unit, read, kept, seconds, encoder, most)
-
-
-def _core_and_gpu(stages: Sequence[StageCost], parts: Sequence[float]) -> tuple[float, float]:
-    on_gpu = sum(part for stage, part in zip(stages, parts, strict=False) if stage.encoder)
-    return sum(parts) - on_gpu, on_gpu

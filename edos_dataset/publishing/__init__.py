@@ -1,1 +1,1 @@
-"""From a run to a repository that `datasets` loads."""
+"""Publishing: from the shards of a run to a folder that `datasets` loads, with its card."""

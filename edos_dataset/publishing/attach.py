@@ -1,7 +1,6 @@
-"""Published labels and dialogues made anew from the subtitles come together: by id, and turn by turn by the hash of its
-text.
-"""
+"""Attaching published labels to dialogues rebuilt from the subtitles, by id and by the hash of each turn's text."""
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -13,37 +12,44 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from edos_dataset.arrays import nest, unnest
-from edos_dataset.labels import LABELS
-from edos_dataset.publishing.hashes import text_hash
+from edos_dataset.arrays import flags, nest, unnest
+from edos_dataset.cleaning.rejects import ids_by_first_turn, split_before
+from edos_dataset.label_sets import label_set_of
+from edos_dataset.label_sets.configs import schema_like
 from edos_dataset.publishing.layout import ROW_GROUP
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.runs.shards import digest, read_pieces
-from edos_dataset.schema import DIFFERING, LABELLED_TURN, LABELS_ONLY, REASON, SPLITS, arrow_schema
+from edos_dataset.runs.stores.paths import place_of
+from edos_dataset.schema import DIFFERING, LABELS_ONLY, REASON, SPLITS, TURN, arrow_schema
+from edos_dataset.schema.tables import SEVERAL, labelled
 
 NOT_LABELLED = "not_labelled"
-"""Reason of a dialogue that has no labels: the selection, or a corpus step, left it out."""
+"""Reason for a dialogue without labels: the selection, or a corpus step, removed it."""
 
 _TURN_NUMBERS = pa.list_(pa.int32())
 
 TEXT_DIFFERS = "text_differs"
-"""Reason of a dialogue of which a turn has another hash, or that has too few turns."""
+"""Reason for a dialogue in which the hash of a turn differs, or which has too few turns."""
+
+
+def text_hash(text: str) -> str:
+    """Return the SHA-256 (hex) of the UTF-8 bytes of a turn's text."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class AttachLabels(Stage):
-    """Give cleaned dialogues the labels that were published for them: DIALOGUES to the columns of the config `edos`,
-    and `split`.
+    """Attach published labels to cleaned dialogues, turning DIALOGUES into the columns of config `edos` and `split`.
 
-    A labelled dialogue is the beginning of the one that the stages make: the corpus steps, which are not done again,
-    only shorten dialogues or leave some out. So the first turns are compared, as many as have labels; what follows them
-    is not wanted. All columns but the texts come from the labels.
+    A labelled dialogue is the beginning of the dialogue that the stages make, because the corpus steps, which are not
+    repeated, only shorten or remove dialogues. So as many turns as have labels are compared, and the rest is dropped.
+    All columns but the texts come from the labels.
 
     Args:
-        folder: of the labels.
-        content: what `PublishedLabels.content` says of it.
+        folder: Folder of the labels.
+        content: Its `PublishedLabels.content`.
     """
 
     folder: str = ""
@@ -63,19 +69,19 @@ class AttachLabels(Stage):
         ]
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        """Attach the labels; first the dialogues that have them, then those that leave."""
+        """Attach the labels; the dialogues with labels come first, then the rejected ones."""
         labels = opened_labels(self.folder, self.content).of_documents(table["document_id"])
         places = pc.fill_null(
             pc.index_in(table["dialogue_id"], value_set=labels["dialogue_id"].combine_chunks()), -1
         ).to_numpy()
         rows = np.flatnonzero(places >= 0)
         turns, offsets = unnest(table, "turns")
-        wanted, borders = unnest(labels, "turns")
+        wanted, starts = unnest(labels, "turns")
         theirs = places[rows]
-        have, want = np.diff(offsets)[rows], np.diff(borders)[theirs]
+        have, want = np.diff(offsets)[rows], np.diff(starts)[theirs]
         length = np.minimum(have, want)
-        ours, of_labels = _ranges(offsets[rows], length), _ranges(borders[theirs], length)
-        texts = turns.field("text").take(pa.array(ours))
+        ours, of_labels = _ranges(offsets[rows], length), _ranges(starts[theirs], length)
+        texts, speakers = (turns.field(name).take(pa.array(ours)) for name in ("text", "speaker"))
         hashes = wanted.field("text_sha256").take(pa.array(of_labels))
         wrong = np.array(
             [text_hash(text) != known for text, known in zip(texts.to_pylist(), hashes.to_pylist(), strict=True)], bool
@@ -85,7 +91,10 @@ class AttachLabels(Stage):
         fits[owner[wrong]] = False
         return pa.concat_tables(
             [
-                _joined(labels.take(pa.array(theirs[fits])), texts.filter(pa.array(fits[owner]))),
+                _joined(
+                    labels.take(pa.array(theirs[fits])),
+                    *(column.filter(pa.array(fits[owner])) for column in (texts, speakers)),
+                ),
                 _leaving(table, np.setdiff1d(np.arange(table.num_rows), rows), NOT_LABELLED),
                 _leaving(
                     table,
@@ -99,19 +108,20 @@ class AttachLabels(Stage):
 
 
 def _ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return start, start + 1, ... of each length, one after the other."""
+    """Return the concatenated ranges [start, start + length)."""
     ends = np.cumsum(lengths)
     places: np.ndarray = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + lengths, lengths)
     return places
 
 
-def _joined(labels: pa.Table, texts: pa.StringArray) -> pa.Table:
+def _joined(labels: pa.Table, texts: pa.StringArray, speakers: pa.StringArray) -> pa.Table:
     turns, offsets = unnest(labels, "turns")
+    kind = labelled(TURN, SEVERAL in turns.type.names)
+    own = {"text": texts, "speaker": speakers}
     columns = {
-        field.name: texts if field.name == "text" else turns.field(field.name).cast(field.type)
-        for field in LABELLED_TURN
+        field.name: own[field.name] if field.name in own else turns.field(field.name).cast(field.type) for field in kind
     }
-    joined = labels.set_column(labels.column_names.index("turns"), "turns", nest(offsets, LABELLED_TURN, columns))
+    joined = labels.set_column(labels.column_names.index("turns"), "turns", nest(offsets, kind, columns))
     return joined.append_column(REASON, pa.nulls(len(labels), pa.string())).append_column(
         DIFFERING, pa.nulls(len(labels), _TURN_NUMBERS)
     )
@@ -127,23 +137,49 @@ def _leaving(table: pa.Table, rows: np.ndarray, reason: str, differing: list[lis
 def _differing(
     fits: np.ndarray, have: np.ndarray, want: np.ndarray, turns: np.ndarray, owners: np.ndarray
 ) -> Iterator[list[int]]:
-    """Yield, for each dialogue whose text differs, the numbers of its turns that do or are not there, from 0."""
+    """Yield the numbers, from 0, of the turns that differ or are missing, for each dialogue whose text differs."""
     for row in np.flatnonzero(~fits):
         yield [*turns[owners == row].tolist(), *range(have[row], want[row])]
+
+
+@dataclass(frozen=True)
+class SplitAsLabelled(Stage):
+    """Split cleaned dialogues where a labelled one begins inside them.
+
+    There, a corpus step that is not repeated removed the turn before it, as too frequent in the corpus.
+
+    Args:
+        folder: Folder of the labels.
+        content: Its `PublishedLabels.content`.
+    """
+
+    folder: str = ""
+    content: str = ""
+
+    name: ClassVar[str] = "split_as_labelled"
+    unit: ClassVar[Unit] = "turns"
+    needs, gives = ("dialogue_id", "turns"), ()
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Split DIALOGUES."""
+        labelled = opened_labels(self.folder, self.content).of_documents(table["document_id"])["dialogue_id"]
+        turns, _ = unnest(table, "turns")
+        ids = ids_by_first_turn(table, np.arange(len(turns)))
+        return split_before(table, flags(pc.is_in(ids, value_set=labelled.combine_chunks())))
 
 
 class PublishedLabels:
     """The labels in a folder that `edos labels-only` wrote, or in a copy of it.
 
-    Memory: the ids of all documents once, 4 bytes a dialogue, and while some are read the row groups in which they lie.
+    Memory: the distinct document ids, 4 bytes per dialogue, and the row groups being read.
 
     Attributes:
-        content: changes with the files.
-        documents: ids of all documents, each once, in no order.
-        dialogues: how many are labelled.
+        content: A digest of the files.
+        documents: Ids of all documents, each once, in no order.
+        dialogues: Number of labelled dialogues.
 
     Raises:
-        FolderError: the folder holds none, or damaged files.
+        FolderError: The folder has no labels, or damaged files.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -163,10 +199,14 @@ class PublishedLabels:
         self.documents: pa.StringArray = coded.dictionary
 
     def of_documents(self, documents: pa.ChunkedArray) -> pa.Table:
-        """Return the rows of some documents, in their order, with the column `split`."""
+        """Return the rows of documents, in their order, with the column `split`."""
         wanted = pc.is_in(self.documents, value_set=pc.unique(documents)).to_numpy(zero_copy_only=False)
         rows = np.flatnonzero(wanted[self._codes])
-        tables = [arrow_schema(LABELS_ONLY).empty_table().append_column("split", pa.array([], pa.string()))]
+        tables = [
+            schema_like(LABELS_ONLY, pq.read_schema(self.paths[0][1]))
+            .empty_table()
+            .append_column("split", pa.array([], pa.string()))
+        ]
         for (split, path), start, stop in zip(self.paths, self._starts[:-1], self._starts[1:], strict=True):
             here = rows[(rows >= start) & (rows < stop)] - start
             tables += [
@@ -175,7 +215,7 @@ class PublishedLabels:
         return pa.concat_tables(tables)
 
     def openings(self, documents: pa.Array) -> Iterator[tuple[str, str, str]]:
-        """Yield for each dialogue of some documents its document's id, its own, and the hash of its first turn."""
+        """Yield the document's id, the id, and the hash of the first turn of each dialogue of documents."""
         for _, path in self.paths:
             for table in read_pieces(path, ["document_id", "dialogue_id", "turns"], ROW_GROUP):
                 table = table.filter(pc.is_in(table["document_id"], value_set=documents))
@@ -184,7 +224,7 @@ class PublishedLabels:
                 yield from zip(table["document_id"].to_pylist(), table["dialogue_id"].to_pylist(), hashes, strict=True)
 
     def pieces(self) -> Iterator[tuple[str, pa.Table]]:
-        """Yield `dialogue_id` and `document_id` of all rows, in tables of bounded size, each after its split."""
+        """Yield `dialogue_id` and `document_id` of all rows, in tables of bounded size, each with its split."""
         for split, path in self.paths:
             for table in read_pieces(path, ["dialogue_id", "document_id"], ROW_GROUP):
                 yield split, table
@@ -193,52 +233,54 @@ class PublishedLabels:
 def _document_ids(path: Path) -> pa.ChunkedArray:
     try:
         with pq.ParquetFile(path) as file:
-            file.schema_arrow.empty_table().select(arrow_schema(LABELS_ONLY).names).cast(arrow_schema(LABELS_ONLY))
+            schema = schema_like(LABELS_ONLY, file.schema_arrow)
+            file.schema_arrow.empty_table().select(schema.names).cast(schema)
             return file.read(columns=["document_id"])["document_id"]
     except (OSError, pa.ArrowException, KeyError) as error:
         raise FolderError(
-            f"cannot read {path} as `edos labels-only` writes it ({error}): fetch or make it again"
+            f"cannot read {path} as `edos labels-only` writes it ({error}): download or make it again"
         ) from error
 
 
 def _take(path: Path, rows: np.ndarray) -> Iterator[pa.Table]:
-    """Yield rows of a file, given in ascending order, in a table for each row group that holds some."""
+    """Yield rows of a file, given in ascending order, as one table per row group concerned."""
     if not len(rows):
         return
-    schema = arrow_schema(LABELS_ONLY)
     with pq.ParquetFile(path) as file:
-        borders = np.cumsum([0, *(file.metadata.row_group(group).num_rows for group in range(file.num_row_groups))])
-        groups = np.searchsorted(borders, rows, side="right") - 1
+        schema = schema_like(LABELS_ONLY, file.schema_arrow)
+        starts = np.cumsum([0, *(file.metadata.row_group(group).num_rows for group in range(file.num_row_groups))])
+        groups = np.searchsorted(starts, rows, side="right") - 1
         for group in np.unique(groups):
             try:
                 table = file.read_row_group(int(group)).select(schema.names).cast(schema)
             except (KeyError, pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
                 raise FolderError(
-                    f"{path} has not the columns of the labels of this version ({error}): those of an earlier one are "
-                    f"hydrated by the version that {LABELS_ONLY}/manifest.json names"
+                    f"{path} does not have the columns of labels of this version ({error}): labels of an earlier "
+                    f"version are hydrated by the version that {LABELS_ONLY}/manifest.json names"
                 ) from error
             _check_labels(table, path)
-            yield table.take(pa.array(rows[groups == group] - borders[group]))
+            yield table.take(pa.array(rows[groups == group] - starts[group]))
 
 
 def _check_labels(table: pa.Table, path: Path) -> None:
-    """Refuse labels that are none of ours: readers would take the number for another label, or fail."""
+    """Refuse unknown labels: readers would take the number for another label, or fail."""
     turns, offsets = unnest(table, "turns")
+    size = len(label_set_of(table.schema))
     if not np.diff(offsets).all():
-        raise FolderError(f"{path} holds a dialogue without turns: fetch or make it again")
+        raise FolderError(f"{path} holds a dialogue without turns: download or make it again")
     for name, ids in (
         ("label", turns.field("label")),
         ("label of top", pc.list_flatten(turns.field("top")).field("label")),
     ):
-        odd = ids.filter(pc.fill_null(pc.or_(pc.less(ids, 0), pc.greater_equal(ids, len(LABELS))), True))
+        # A turn may have no label; the most probable ones are always labels.
+        odd = ids.filter(pc.fill_null(pc.or_(pc.less(ids, 0), pc.greater_equal(ids, size)), name != "label"))
         if len(odd):
             raise FolderError(
-                f"{path} holds the {name} {odd[0]}: labels are numbers from 0 to {len(LABELS) - 1}; "
-                "fetch or make it again"
+                f"{path} holds the {name} {odd[0]}: labels are numbers from 0 to {size - 1}; download or make it again"
             )
 
 
 @lru_cache(maxsize=1)
 def opened_labels(folder: str, content: str) -> PublishedLabels:
-    """Return the labels, read once a process; `content` is there so that changed ones are read anew."""
-    return PublishedLabels(Path(folder))
+    """Return the labels, cached in each process; `content` is part of the key, so changed labels are read again."""
+    return PublishedLabels(place_of(folder))

@@ -1,5 +1,5 @@
-"""What is counted of a config while its files are written; integers only, so that neither order nor shards show in
-them.
+"""Counts of a config's rows, taken while its files are written; integers only, so that they do not depend on order or
+shards.
 """
 
 from collections.abc import Mapping
@@ -16,10 +16,10 @@ from edos_dataset.schema import SPLITS
 from edos_dataset.text import count_tokens
 
 CONFIDENCE_BINS = 10
-"""Bins of equal width from 0 to 1."""
+"""Number of bins of equal width from 0 to 1, for the confidence of labels."""
 
 CERTAINTY_BINS = 10
-"""Likewise, of the certainty of dialogues."""
+"""Number of bins of equal width from 0 to 1, for the certainty of dialogues."""
 _MILLION = 1_000_000
 
 UNKNOWN = "not known"
@@ -34,24 +34,24 @@ class Statistics:
     """Counts of dialogues and turns.
 
     Attributes:
-        rows: split to number of dialogues.
-        turns: split to number of turns.
-        tokens: split to tokens of all turns, as `text.tokenize` counts them.
-        labels: label id to number of turns, for the labelled configs.
-        prompts: label id to number of dialogues whose first turn has it (EDOS paper, Table 9); likewise.
-        label_sources: model to number of turns that it labelled; likewise.
-        confidence: number of turns by the confidence of their label, in CONFIDENCE_BINS bins; empty where there are no
-            labels.
-        certainty: number of dialogues by their certainty, in CERTAINTY_BINS bins; a dialogue is in or above the bin
-            that begins at b exactly where `certainty >= b`. Empty where there is no such column.
-        certainty_millionths: sum of the certainties in each bin, in millionths; likewise.
-        unjudged: number of dialogues whose certainty is null; 0 where there is no such column.
-        languages: language code to number of dialogues.
-        kinds: kind of the source file to number of dialogues.
-        decades: "1990s" and the like, or UNKNOWN, to number of dialogues.
-        genres: genre to number of dialogues, of which one may have several, or none.
-        documents: number of files that the dialogues are from; those of one file stand one after the other.
-        untimed: number of turns of which the source gives no start; 0 where there is no such column.
+        rows: Split → number of dialogues.
+        turns: Split → number of turns.
+        tokens: Split → tokens of all turns, as `text.tokenize` counts them.
+        labels: Label id → number of turns; empty without labels, as the next three.
+        prompts: Label id → number of dialogues whose first turn has it (EDOS paper, Table 9).
+        unlabelled: Number of turns that a model left without a label.
+        label_sources: Model → number of turns that it labelled.
+        confidence: Number of turns by the confidence of their label, in CONFIDENCE_BINS bins.
+        certainty: Number of dialogues by their certainty, in CERTAINTY_BINS bins; a dialogue is in or above the bin
+            that begins at b exactly if `certainty >= b`. Empty without such a column, as the next.
+        certainty_millionths: Sum of the certainties in each bin, in millionths.
+        unjudged: Number of dialogues whose certainty is null; 0 without such a column.
+        languages: Language code → number of dialogues.
+        kinds: Kind of the source file → number of dialogues.
+        decades: "1990s" and the like, or UNKNOWN → number of dialogues.
+        genres: Genre → number of dialogues, of which one may have several, or none.
+        documents: Number of files that the dialogues come from; dialogues of one file are consecutive.
+        untimed: Number of turns whose start is not known; 0 without such a column.
     """
 
     rows: dict[str, int] = field(default_factory=_by_split)
@@ -59,6 +59,7 @@ class Statistics:
     tokens: dict[str, int] = field(default_factory=_by_split)
     labels: dict[int, int] = field(default_factory=dict)
     prompts: dict[int, int] = field(default_factory=dict)
+    unlabelled: int = 0
     label_sources: dict[str, int] = field(default_factory=dict)
     confidence: list[int] = field(default_factory=list)
     certainty: list[int] = field(default_factory=list)
@@ -87,19 +88,19 @@ class Statistics:
         return sum(self.tokens.values())
 
     def sure(self, first: int = 0) -> tuple[int, float | None]:
-        """Return the dialogues whose certainty is at least `first / CERTAINTY_BINS`, 0 for all that have one, and the
-        mean of their certainties, 0 to 1, or None where there is no such dialogue.
+        """Return the number of dialogues whose certainty is at least `first / CERTAINTY_BINS`, and the mean of their
+        certainties, 0 to 1, or None if there is no such dialogue.
         """
         dialogues = sum(self.certainty[first:])
         return dialogues, sum(self.certainty_millionths[first:]) / _MILLION / dialogues if dialogues else None
 
     def add(self, split: str, table: pa.Table, previous: str | None = None) -> str | None:
-        """Count some rows of a published config.
+        """Count rows of a published config.
 
         Args:
-            split: theirs.
-            table: the rows.
-            previous: document of the row before them in the split, or None for the first rows.
+            split: Their split.
+            table: The rows.
+            previous: Document of the row before them in the split, or None for the first rows.
 
         Returns:
             The document of the last row.
@@ -127,7 +128,7 @@ class Statistics:
         return documents[-1]
 
     def include(self, other: "Statistics") -> None:
-        """Add what was counted of other rows; of a document that stands in both, `documents` counts two."""
+        """Add the counts of other rows; a document that occurs in both is counted twice."""
         for one in fields(Statistics):
             mine, theirs = getattr(self, one.name), getattr(other, one.name)
             if isinstance(theirs, dict):
@@ -140,17 +141,19 @@ class Statistics:
 
     def _add_labels(self, turns: pa.StructArray, offsets: np.ndarray) -> None:
         labels = turns.field("label")
-        _count(self.labels, labels)
-        _count(self.prompts, labels.take(pa.array(offsets[:-1][np.diff(offsets) > 0])))
+        self.unlabelled += labels.null_count
+        if labels.null_count == len(labels):
+            self.labels.setdefault(0, 0)  # there are labels, even if no turn has one
+        _count(self.labels, pc.drop_null(labels))
+        _count(self.prompts, pc.drop_null(labels.take(pa.array(offsets[:-1][np.diff(offsets) > 0]))))
         _count(self.label_sources, turns.field("label_source"))
-        bins = np.clip(
-            pc.fill_null(turns.field("confidence"), 0).to_numpy() * CONFIDENCE_BINS, 0, CONFIDENCE_BINS - 1
-        ).astype(np.int64)
+        known = pc.drop_null(turns.field("confidence")).to_numpy()
+        bins = np.clip(known * CONFIDENCE_BINS, 0, CONFIDENCE_BINS - 1).astype(np.int64)
         self.confidence = _plus(self.confidence, np.bincount(bins, minlength=CONFIDENCE_BINS))
 
     def _add_certainty(self, certainty: pa.ChunkedArray) -> None:
         self.unjudged += certainty.null_count
-        # As doubles, in which a reader of the data compares them, too.
+        # As doubles, as a reader of the data compares them.
         known = pc.drop_null(certainty).to_numpy().astype(np.float64)
         bins = np.clip(known * CERTAINTY_BINS, 0, CERTAINTY_BINS - 1).astype(np.int64)
         sums = np.bincount(bins, np.rint(known * _MILLION), CERTAINTY_BINS)  # whole numbers, so exact
@@ -162,10 +165,10 @@ S = TypeVar("S", bound=Statistics)
 
 
 def from_record(kind: type[S], record: Mapping[str, Any]) -> S:
-    """Return statistics from what `vars` gave and JSON kept, in which the label ids have become texts.
+    """Return statistics from the JSON of their `vars`, in which label ids have become texts.
 
     Raises:
-        TypeError: the record has other fields, as one of another version may.
+        TypeError: The record has other fields, for example those of another version.
     """
     restored = {
         name: {int(label): count for label, count in record[name].items()}
@@ -176,7 +179,7 @@ def from_record(kind: type[S], record: Mapping[str, Any]) -> S:
 
 
 def _plus(before: list[int], counts: np.ndarray) -> list[int]:
-    """Return counts of bins with those from before, of which there may be none yet."""
+    """Return the sum of the counts of bins; `before` may be empty."""
     total: list[int] = (counts.astype(np.int64) + (before or 0)).tolist()
     return total
 
@@ -186,7 +189,7 @@ def _counted(values: pa.Array | pa.ChunkedArray) -> list[tuple[Any, int]]:
 
 
 def _count(counts: dict[Any, int], values: pa.Array | pa.ChunkedArray) -> None:
-    """Add how often each value comes."""
+    """Add the frequency of each value."""
     for value, count in _counted(values):
         key = UNKNOWN if value is None else value
         counts[key] = counts.get(key, 0) + count

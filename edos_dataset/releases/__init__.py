@@ -1,1 +1,1 @@
-"""The raw releases of others, read and repaired, and everything of ours, loaded."""
+"""Third-party releases, read and repaired; datasets of this package, loaded; and users' dialogues in any format."""

@@ -1,16 +1,17 @@
-"""The commit of a folder: all that a command publishes there takes its place together, or not at all.
+"""Atomic commits of a folder: either everything that a command publishes there changes, or nothing.
 
-The new set is prepared aside, in `.run/prepared`. Then `.run/commit.json` is written, at one stroke: that is the
-commit. Before it the folder holds the old set and nothing else; after it the new set is put in place by renames, which
-the next command in the folder finishes if this one is killed. Until they are done, readers of this package refuse the
-folder (`folder.check_whole`).
+The new set is prepared in `.run/prepared`. Then `.run/commit.json` is written by one rename, which is the commit.
+Before it, the folder holds only the old set; after it, the new set is moved into place by renames. If the command is
+killed, the next command in the folder finishes them, and until then readers of this package refuse the folder
+(`folder.check_whole`).
 
-Who reads without asking, as `datasets.load_dataset(folder)` does, sees the old set, the new one, or for the moment of
-the renames (after a kill until the command is given again) an error: folders of old data go first, then the card
-changes, then folders of new data come, each at one stroke. Never does a card stand over data of another set. Other
-files, such as the manifest, change one by one with the card.
+A reader that does not check, such as `datasets.load_dataset(folder)`, sees the old set, the new set or, until the
+renames are done, an error: the folders of old data are removed first, then the card changes, then the folders of new
+data appear, each by one rename. A card never describes data of another set. Other files, such as the manifest, change
+one by one with the card.
 
-A power cut is no kill: nothing is synchronised with the disk, so what it leaves torn is found by its digest.
+A power failure differs from a kill: nothing is synchronised to disk, so it may leave damaged files, which their digests
+reveal.
 """
 
 import os
@@ -25,42 +26,42 @@ _RETIRED, _RUN = "retired", ".run"
 _OF_FILE_MANAGERS = {".DS_Store", "Thumbs.db", "desktop.ini"}
 
 
-class ForeignFileError(ValueError):
-    """Something in the folder that was not committed there stands where a new set is to stand."""
+class UncommittedFileError(ValueError):
+    """A file that was not committed is in the way of the new set; the message is its name."""
 
 
 def begin(folder: Path, keep: Collection[str]) -> None:
-    """Commit what is prepared: write the journal. `finish` puts it in place.
+    """Commit the prepared files by writing the journal; `finish` then moves them into place.
 
     Args:
-        folder: that holds the set.
-        keep: files of the set before that are part of the new one, as they are; its others go.
+        folder: the folder that holds the set.
+        keep: files of the current set that the new set keeps unchanged; the others are removed.
 
     Raises:
-        ForeignFileError: something would be lost that is not of the set before. Nothing has happened.
+        UncommittedFileError: a file that is not part of the current set would be lost. Nothing has changed.
     """
     run = folder / _RUN
     before, new = committed(folder), list(_files(run / PREPARED))
     gone = {_entry(name) for name in before} - {_entry(name) for name in (*keep, *new)}
-    for name in foreign(folder, before, (*keep, *new), new):
-        raise ForeignFileError(name)
+    for name in uncommitted(folder, before, (*keep, *new), new):
+        raise UncommittedFileError(name)
     files = {name: before[name] for name in keep} | {name: digest(run / PREPARED / name) for name in new}
     write_checked(run / JOURNAL, {"files": files, "gone": sorted(gone)})
 
 
-def foreign(folder: Path, before: Collection[str], after: Collection[str], new: Collection[str]) -> Iterator[str]:
-    """Yield what stands where a new set is to stand, or goes with the old one, and was not committed.
+def uncommitted(folder: Path, before: Collection[str], after: Collection[str], new: Collection[str]) -> Iterator[str]:
+    """Yield uncommitted files that would be replaced by the new set or removed with the old one.
 
     Args:
-        folder: that holds the set.
-        before: files of the set that it holds.
-        after: files of the set to be.
-        new: those that take a place.
+        folder: the folder that holds the set.
+        before: files of its current set.
+        after: files of the new set.
+        new: the files of the new set that are written anew.
     """
     gone = {_entry(name) for name in before} - {_entry(name) for name in after}
     for entry in sorted({_entry(name) for name in new} | gone):
         goal = folder / entry
-        if goal.is_symlink():  # what it leads to stays, so only the link itself could be lost
+        if goal.is_symlink():  # only the link itself could be lost, not its target
             there = {entry} - {_entry(name) for name in before}
         else:
             there = {f"{entry}/{name}" for name in _files(goal)} if goal.is_dir() else {entry}
@@ -68,7 +69,7 @@ def foreign(folder: Path, before: Collection[str], after: Collection[str], new: 
 
 
 def finish(folder: Path) -> None:
-    """Put in place what is committed, from wherever that was left; nothing where nothing is."""
+    """Move the committed files into place, or complete an interrupted move; do nothing if there is no commit."""
     run = folder / _RUN
     journal, prepared, retired = run / JOURNAL, run / PREPARED, run / _RETIRED
     if not journal.exists():
@@ -94,14 +95,15 @@ def finish(folder: Path) -> None:
 
 
 def committed(folder: Path) -> dict[str, str]:
-    """Return the files of the set that a folder holds, relative to it, and the SHA-256 with which they were committed;
-    none where no command has committed any, or the record is damaged: then nothing counts as ours.
+    """Return the files of the current set, relative to the folder, with their SHA-256 at the commit.
+
+    The dictionary is empty if nothing was committed or the record is damaged; then no file counts as ours.
     """
     return dict(read_checked(folder / _RUN / COMMITTED).get("files", {}))
 
 
 def edited(folder: Path) -> Iterator[str]:
-    """Yield the committed files in whose place something else is now: another content, or a link on their path."""
+    """Yield the committed files that have changed since: different content, or a link on the path."""
     for name, known in committed(folder).items():
         path = folder / name
         linked = any(part.is_symlink() for part in (path, *path.parents[: name.count("/")]))
@@ -110,7 +112,7 @@ def edited(folder: Path) -> Iterator[str]:
 
 
 def added(folder: Path) -> Iterator[str]:
-    """Yield the files in committed folders that were not committed there."""
+    """Yield the uncommitted files in committed folders."""
     known = committed(folder)
     for entry in sorted({_entry(name) for name in known if "/" in name}):
         if not (folder / entry).is_symlink():
@@ -122,7 +124,7 @@ def _entry(name: str) -> str:
 
 
 def _files(folder: Path) -> Iterator[str]:
-    """Yield the files below a folder, relative to it, but those for `.run` and those that file managers leave."""
+    """Yield the files below a folder, relative to it, except those in `.run` and those of file managers."""
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()
         if (path.is_symlink() or not path.is_dir()) and _entry(name) != _RUN and path.name not in _OF_FILE_MANAGERS:

@@ -1,20 +1,20 @@
-"""What other distributions add to this package by entry points."""
+"""Entry points, by which other distributions extend this package."""
 
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 
 def entry_point_names(group: str) -> list[str]:
-    """Return the names that installed distributions give in a group, sorted."""
+    """Return the sorted names of all entry points of a group."""
     return sorted({point.name for point in entry_points(group=group)})
 
 
 def load_entry_point(group: str, name: str) -> tuple[Any, str] | None:
-    """Return the object that an installed distribution gives under a name, and the distribution's name and version for
-    messages; None if none gives it.
+    """Return the object of a named entry point, and its distribution's name and version for messages; None if no
+    installed distribution has the entry point.
 
     Raises:
-        ValueError: two distributions give the name, or the object cannot be imported.
+        ValueError: two distributions use the name, or the object cannot be imported.
     """
     points = sorted(entry_points(group=group, name=name), key=distribution_of)
     if not points:
@@ -26,7 +26,7 @@ def load_entry_point(group: str, name: str) -> tuple[Any, str] | None:
     return load(points[0]), distributions[0]
 
 
-def load(point: EntryPoint) -> Any:  # noqa: ANN401 - whatever the distribution gives
+def load(point: EntryPoint) -> Any:  # noqa: ANN401 - any object
     """Return the object of an entry point.
 
     Raises:
@@ -34,7 +34,7 @@ def load(point: EntryPoint) -> Any:  # noqa: ANN401 - whatever the distribution 
     """
     try:
         return point.load()
-    except Exception as error:  # what a module of others raises while it is imported can be anything
+    except Exception as error:  # importing somebody else's module can raise anything
         distribution = distribution_of(point)
         raise ValueError(
             f"{point.name!r} of {point.group}, which {distribution} gives as {point.value}, cannot be imported: "
@@ -43,5 +43,5 @@ def load(point: EntryPoint) -> Any:  # noqa: ANN401 - whatever the distribution 
 
 
 def distribution_of(point: EntryPoint) -> str:
-    """Return the name and version of the distribution that gives an entry point."""
+    """Return the name and version of an entry point's distribution."""
     return f"{point.dist.name} {point.dist.version}" if point.dist else "an unnamed distribution"

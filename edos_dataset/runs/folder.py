@@ -1,23 +1,28 @@
-"""The folder that a command writes: whether it may be written, held by one process, and filled at one stroke.
+"""The output folder or file of a command: check that it may be written, lock it for one process and fill it atomically;
+and find the Parquet files, `<config>/<split>-*.parquet`, of a finished folder.
 
-What a run keeps for itself lies in `.run`, with a record of which command the folder is of. A folder without that
-record is somebody else's, and nothing in it is touched.
+A run keeps its private files in `.run`, with a record of the command that owns the folder. A folder without that record
+belongs to somebody else and is left untouched.
 """
 
 import json
 import os
 import re
 import shutil
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
 from edos_dataset.runs import commit
-from edos_dataset.runs.foreign import json_of
 from edos_dataset.runs.shards import left_by_killed, write_text
+from edos_dataset.runs.stores.paths import RemotePath, check_writable, place_of
+from edos_dataset.runs.untrusted import json_of
+from edos_dataset.schema import REGISTRY, SPLITS, arrow_schema
 
 RECORD = "made_by.json"
 _TEMPORARY = ".*.[0-9]*.tmp"
@@ -33,42 +38,43 @@ class FolderError(ValueError):
 
 
 class OutputFolder:
-    """A folder that one command writes, and brings up to date when it is given again.
+    """A folder that one command writes, and updates when it runs again.
 
         with OutputFolder(out, "curate") as folder:
             prepared = folder.prepare()
-            ...  # write all that the folder is to hold below `prepared`
+            ...  # write the whole new content of the folder below `prepared`
             folder.commit()
 
-    The lock is the operating system's: it goes with the process, however that ends.
+    The operating system holds the lock and releases it whenever the process ends, even after a crash.
 
     Args:
-        path: the folder; it is made if it is not there.
-        command: whose it is, `curate` for `edos curate`.
-        leads: whether this process holds it; of several processes of one run only the first does.
-        force: whether what would be lost may be: files that this command wrote and somebody has edited since, and what
-            a finished command made of something else (`runs.made_of`). What it never wrote stays even then.
-        others: whether processes of an array job may write in it, too: their files stay, and its holder is waited for.
+        path: the folder, created if missing.
+        command: the command that owns it, such as `curate` for `edos curate`.
+        is_main: whether this is the run's main process, the only one that locks the folder.
+        force: also replace files that were edited after this command wrote them, and a finished result with a
+            different provenance (`runs.provenance`). Files that the command did not write are kept even then.
+        others: whether other processes of an array job may write in it: keep their files, and wait for the lock.
 
     Attributes:
-        prepared: where the set is prepared.
-        shared: likewise, by workers: what all machines see of it.
+        prepared: where the new set of files is prepared.
+        shared: where workers prepare their files; visible to all machines.
 
     Raises:
-        FolderError: on entering: `path` is no folder, holds something that this command did not write, cannot be
-            written, or another process runs in it.
+        FolderError: on entering: `path` is not a folder, holds something that this command did not write, is not
+            writable, or is in use by another process.
     """
 
-    def __init__(self, path: Path, command: str, leads: bool = True, force: bool = False, others: bool = False) -> None:
-        self.path, self.command, self.leads, self.force, self.others = path, command, leads, force, others
+    def __init__(
+        self, path: Path, command: str, is_main: bool = True, force: bool = False, others: bool = False
+    ) -> None:
+        self.path, self.command, self.is_main, self.force, self.others = path, command, is_main, force, others
         self.run = path / ".run"
         self.prepared = self.shared = self.run / commit.PREPARED
         self._keep: Collection[str] = ()
         self._lock = FileLock(str(self.run / "lock"), timeout=PATIENCE if others else 0)
 
     def __enter__(self) -> "OutputFolder":
-        """Take hold of the folder; temporary files of killed processes go, and what they committed is put in place."""
-        if not self.leads:
+        if not self.is_main:
             return self
         try:
             self._check()
@@ -98,15 +104,14 @@ class OutputFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let go of the folder."""
-        if self.leads:
+        if self.is_main:
             self._lock.release()
 
     def prepare(self, keep: Collection[str] = ()) -> Path:
-        """Return an empty folder, on the same file system, for what `commit` is to put in place.
+        """Return an empty folder on the same file system for the files that `commit` will move into place.
 
         Args:
-            keep: files of the set before, relative to the folder, that are part of the new one as they are.
+            keep: files of the current set, relative to the folder, that the new set keeps unchanged.
         """
         shutil.rmtree(self.prepared, ignore_errors=True)
         self.prepared.mkdir(parents=True)
@@ -114,23 +119,23 @@ class OutputFolder:
         return self.prepared
 
     def commit(self) -> None:
-        """Let everything prepared take the place of what an earlier commit put here, all together (`runs.commit`).
+        """Replace the files of the previous commit by the prepared ones, atomically (`runs.commit`).
 
-        What is prepared below `.run` goes to the folder's own. Killed before, it leaves the set that was there; killed
-        later, the next command in the folder ends what it began.
+        Files prepared below `.run` go into the folder's own `.run`. If the process is killed before the commit takes
+        effect, the old set stays; if it is killed later, the next command in the folder finishes the commit.
 
         Raises:
-            FolderError: something is in its place that no command of this package put there; all stays as it was.
+            FolderError: a file that this package did not write is in the way; nothing has changed.
         """
         self._check_edited()  # again, as the work may have taken days
         try:
             commit.begin(self.path, self._keep)
-        except commit.ForeignFileError as error:
-            raise self._foreign(str(error)) from error
+        except commit.UncommittedFileError as error:
+            raise self._not_ours(str(error)) from error
         commit.finish(self.path)
 
     def has(self, files: Mapping[str, str]) -> bool:
-        """Return whether files, name → SHA-256, are in the folder as they were committed, and not behind links."""
+        """Return whether the files, name → SHA-256, are in the folder as committed, and none is a symbolic link."""
         there, edited = commit.committed(self.path), set(commit.edited(self.path))
         return all(
             there.get(name) == known and name not in edited and (self.path / name).is_file()
@@ -138,57 +143,46 @@ class OutputFolder:
         )
 
     def discard(self) -> None:
-        """Remove what this package keeps in the folder for itself, and the folder if nothing else is in it."""
+        """Remove the run's private files, and the folder if it is then empty."""
         for path in self.run.rglob("*"):
             if _PRIVATE.fullmatch(path.relative_to(self.run).as_posix()) and not path.is_dir():
                 path.unlink()
         for where, _, _ in os.walk(self.path, topdown=False):
-            with suppress(OSError):  # something else is in it
+            with suppress(OSError):  # not empty
                 os.rmdir(where)
 
     def _check(self) -> None:
-        """Refuse a folder that is not this command's."""
-        if not self.path.exists():
-            return
+        if self.path.exists() and (fault := self._fault()):
+            raise FolderError(f"{fault}: give a new or empty folder as --out")
+
+    def _fault(self) -> str | None:
+        """Return why this command must not use an existing folder; None if it may."""
         if not self.path.is_dir():
-            raise FolderError(f"{self.path} is no folder: give a new or empty folder as --out")
+            return f"{self.path} is no folder"
         others = {path.name for path in self.path.iterdir()} - {".run"}
-        for path in (self.run, *self.run.glob("*"), *self.run.glob("*/*")):
-            if path.is_symlink():
-                raise FolderError(
-                    f"{path} is a symbolic link, which no command of this package makes: give a new or empty folder as "
-                    "--out"
-                )
+        inside = list(self.run.glob("*"))
+        if links := [path for path in (self.run, *inside, *self.run.glob("*/*")) if path.is_symlink()]:
+            return f"{links[0]} is a symbolic link, which no command of this package makes"
         if not self.run.is_dir():
-            if others or self.run.exists():
-                raise FolderError(
-                    f"{self.path} is not empty and holds no run of this package: give a new or empty folder as --out"
-                )
-            return
+            return f"{self.path} is not empty and holds no run of this package" if others or self.run.exists() else None
         command = command_of(self.run)
-        inside = [path for path in self.run.iterdir() if not _BEFORE_THE_RECORD.fullmatch(path.name)]
-        if command is None and (others or inside):
-            raise FolderError(
-                f"{self.path} was written by another program, or by an earlier version of this package: give a new or "
-                "empty folder as --out"
-            )
-        if command not in (None, self.command):
-            raise FolderError(
-                f"{self.path} was written by `edos {command}`, and what it holds would be lost: give a new or empty "
-                "folder as --out"
-            )
+        if command is not None:
+            lost = f"{self.path} was written by `edos {command}`, and what it holds would be lost"
+            return lost if command != self.command else None
+        if others or any(not _BEFORE_THE_RECORD.fullmatch(path.name) for path in inside):
+            return f"{self.path} was written by another program, or by an earlier version of this package"
+        return None
 
     def _check_edited(self) -> None:
-        """Refuse to lose what this command did not write."""
         for name in commit.added(self.path):
-            raise self._foreign(name)
+            raise self._not_ours(name)
         for name in () if self.force else commit.edited(self.path):
             raise FolderError(
                 f"{self.path / name} is not as `edos {self.command}` wrote it, but edited or damaged, and would be "
                 "replaced: move it away, or give --force"
             )
 
-    def _foreign(self, name: str) -> FolderError:
+    def _not_ours(self, name: str) -> FolderError:
         return FolderError(
             f"{self.path / name} was not written by `edos {self.command}` and would be lost: move it away, and give "
             "the command again"
@@ -197,14 +191,14 @@ class OutputFolder:
     def _holder(self) -> str:
         with suppress(OSError, ValueError):
             return f"process {int((self.run / 'process').read_text(encoding='ascii'))}"
-        return "another process"  # it has the lock, but has not yet written its number
+        return "another process"  # it holds the lock but has not yet written its process id
 
 
 def check_whole(folder: Path) -> None:
-    """Let nobody read a folder whose files are not all of one set.
+    """Refuse to read a folder that mixes files of two sets.
 
     Raises:
-        FolderError: a command has committed a set there and not yet put all of it in place.
+        FolderError: a command has committed a set there but not yet moved all its files into place.
     """
     run = folder / ".run"
     if (run / commit.JOURNAL).exists():
@@ -216,10 +210,91 @@ def check_whole(folder: Path) -> None:
 
 
 def command_of(run: Path) -> str | None:
-    """Return the command, such as "curate", whose folder this is, None where no record of ours says so."""
+    """Return the command that owns a folder, such as "curate"; None if the folder has no valid record."""
     try:
         record = json_of((run / RECORD).read_bytes())
         ours = record["package"] == "edos-dataset" and isinstance(record["command"], str)
         return record["command"] if ours else None
     except (OSError, ValueError, TypeError, KeyError):
         return None
+
+
+def check_out_file(out: Path, otherwise: str = "", force: bool = False) -> Path:
+    """Return the path of an output file with symbolic links resolved, and remove the leftovers of killed processes.
+
+    Args:
+        out: the file.
+        otherwise: what else --out accepts, for the message.
+        force: whether an existing file may be replaced.
+
+    Raises:
+        FolderError: `out` exists, is not a regular file, or its folder does not exist.
+    """
+    target = place_of(out).resolve()
+    if target.exists() and not target.is_file():
+        kind = "a folder" if target.is_dir() else "no plain file"
+        raise FolderError(f"{out} is {kind}: give the name of a file as --out{otherwise}")
+    check_writable(target)
+    if not target.parent.is_dir() and not isinstance(target, RemotePath):
+        raise FolderError(
+            f"cannot write {out}: there is no folder {target.parent}; make it first, or give another --out"
+        )
+    if target.exists() and not force:
+        raise FolderError(f"{out} is there already: give another --out, or --force to replace it")
+    for left in left_by_killed(target.parent, target.name):
+        left.unlink(missing_ok=True)
+    return target
+
+
+def configs_in(folder: Path, among: Iterable[str] = REGISTRY) -> list[str]:
+    """Return the configs that have files in a folder, in the order of `among`.
+
+    Raises:
+        FolderError: the folder is unfinished; the functions below also raise it.
+    """
+    check_whole(folder)
+    return [name for name in among if any((folder / name).glob("*.parquet"))]
+
+
+def config_files(folder: Path, config: str) -> dict[str, list[Path]]:
+    """Return the files of a config by split, in row order; splits without files are left out."""
+    check_whole(folder)
+    files = {split: sorted((folder / config).glob(f"{split}-*.parquet")) for split in SPLITS}
+    return {split: paths for split, paths in files.items() if paths}
+
+
+def only_file(folder: Path, config: str, split: str) -> Path:
+    """Return the path of the only file of a split; for configs whose splits fit into memory."""
+    return folder / config / f"{split}-00000-of-00001.parquet"
+
+
+def read_rows(
+    folder: Path,
+    config: str,
+    splits: Sequence[str] = SPLITS,
+    schema_of: Callable[[pa.Schema], pa.Schema] | None = None,
+) -> pa.Table:
+    """Return the rows of some splits, in order and with the column `split`, of a config with one file per split.
+
+    Where the schemas of the files differ, `schema_of` returns the config's schema for that of a file.
+
+    Raises:
+        FolderError: a file is missing or damaged, or has different columns.
+    """
+    check_whole(folder)
+    command = REGISTRY[config].command
+    tables = []
+    for split in splits:
+        path = only_file(folder, config, split)
+        try:
+            with pq.ParquetFile(path) as file:
+                schema = schema_of(file.schema_arrow) if schema_of else arrow_schema(config)
+                table = file.read(columns=schema.names).select(schema.names).cast(schema)
+        except FileNotFoundError as error:
+            raise FolderError(f"{path} is not there: {folder} is no folder that `{command}` wrote") from error
+        except (OSError, pa.ArrowException, KeyError) as error:
+            raise FolderError(
+                f"cannot read {path} as `{command}` writes it ({error}): give that command again"
+            ) from error
+        tables.append(table.append_column("split", pa.array([split] * len(table), pa.string())))
+    return pa.concat_tables(tables)

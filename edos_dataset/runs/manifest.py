@@ -1,4 +1,4 @@
-"""`manifest.json`: what a run did, for people and for the commands that come after it."""
+"""`manifest.json`: the report of a run, for people and for later commands."""
 
 import json
 import platform
@@ -8,15 +8,16 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from edos_dataset.runs.arguments import fault_of
 from edos_dataset.runs.folder import FolderError, check_whole, command_of
-from edos_dataset.runs.foreign import json_of
 from edos_dataset.runs.shards import StageCount, write_text
+from edos_dataset.runs.untrusted import json_of
 from edos_dataset.version import __version__
 
 NAME = "manifest.json"
 
 UNREADABLE_FOLDER, UNREADABLE_ZIP = "unreadable_folder", "unreadable_zip"
-"""Reasons of what could not be opened and holds nobody knows how many files."""
+"""Reasons of folders and archives that could not be opened, so that their number of files is unknown."""
 
 _NAMED = ("pyarrow", "datasets", "lxml", "pysubs2", "torch", "sentence-transformers")
 
@@ -28,6 +29,7 @@ _STAGE = {
 _CONFIG = {
     **{"dialogues": int, "turns": int, "tokens": int, "bytes": int, "splits": {str: int}},
     **{"turns_per_dialogue": _NUMBER, "tokens_per_turn": _NUMBER, "certainty?": (*_NUMBER, type(None))},
+    "label_set?": dict,  # of labels other than those of EDOS
 }
 _SHAPE = {
     "input": {"films?": int, "books?": int, "files": int, "skipped": [[str]]},
@@ -35,13 +37,14 @@ _SHAPE = {
     "quarantined": [{"path": str, "reason": str, "detail": str}],
     "configs": {str: _CONFIG},
 }
-"""What a manifest must be for whoever reads it."""
+"""The fields on which the readers of a manifest rely."""
 _OPTIONAL = {"recipe": str, "fingerprint": str, "versions": {str: str}, "remarks": [str], "runs": {str: dict}}
 _OPTIONAL |= {"books": [{"id": str, "dialogues": int, "utterances": int, "reason": (str, type(None))}]}
+_OPTIONAL |= {"left_out": [{"stage": str, "path": str, "reason": str, "detail": str, "kept": (str, type(None))}]}
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of this package, Python, and what else decides what comes out."""
+    """Return the versions of this package, of Python, and of the packages that influence the result."""
     numbers = {"edos-dataset": __version__, "python": platform.python_version()}
     for package in _NAMED:
         try:
@@ -53,28 +56,34 @@ def versions() -> dict[str, str]:
 
 @dataclass(kw_only=True)
 class Manifest:
-    """What a command says of the folder that it wrote; what a command has nothing to say about is left out.
+    """A command's report about the folder that it wrote; fields that are None are left out.
 
     Attributes:
-        source: name of what was labelled.
-        model: identity of what labelled it.
+        source: name of the input that was labelled.
+        model: identity of the labeler.
         recipe: the pipeline as YAML.
-        fingerprint: hash of all that decided the rows, but the input.
-        versions: of this package and of others.
+        fingerprint: hash of everything that determines the rows, except the input.
+        versions: versions of this package and of others.
+        history: name in `label_source` of each model that leaves it open → number of earlier turns that it saw.
         labels: manifest of the labels that were hydrated.
-        input: what was read: numbers of `films` or `books`, of `files`, and of what was `unopened`, which is none of
-            these; and what was `skipped`, as it is not wanted.
-        stages: what each stage did, a `stage_entry` each.
-        remarks: what is to be known of the result, a sentence each.
-        quarantined: path, reason and message of all that could not be opened or read.
+        input: numbers of `films` or `books`, of `files`, of `unopened` folders and archives (not counted as files), and
+            of the unwanted ones that were `skipped`.
+        stages: one `stage_entry` per stage.
+        endpoint: requests, tokens and cost of models at an endpoint in this command, and how many turns they left
+            without a label.
+        remarks: what a user should know about the result, one sentence each.
+        quarantined: path, reason and message of everything that could not be opened or read.
+        left_out: the readable files that were rejected: `stage`, `path`, `reason`, `detail` (the reason in words), and
+            `kept`, the path of the file that is kept instead, or null. Of each stage and reason the first 100 by path;
+            `stages` has the number of all.
         configs: config → its counts.
-        books: what became of each book: `id`, `dialogues`, `utterances`, `kept` and `reason`.
-        runs: of a folder that several runs fill, name → manifest of each; all else is about all of them.
-        missing: of the labels, what was not found.
-        identical: file → whether it is the one that the labels are from.
-        shards: how many there are in all, and how many were made now.
-        workers: processes.
-        seconds: time that the command took.
+        books: result for each book: `id`, `dialogues`, `utterances`, `kept` and `reason`.
+        runs: name → manifest of each run, if several fill the folder; the other fields then cover all runs.
+        missing: the labels for which nothing was found.
+        identical: file → whether it is the one that the labels were made from.
+        shards: number of all shards, and of those that this command made.
+        workers: number of processes.
+        seconds: running time of the command.
     """
 
     source: str | None = None
@@ -82,11 +91,14 @@ class Manifest:
     recipe: str | None = None
     fingerprint: str | None = None
     versions: dict[str, str] = field(default_factory=versions)
+    history: dict[str, int] | None = None
     labels: dict[str, Any] | None = None
     input: dict[str, Any]
     stages: list[dict[str, Any]]
+    endpoint: dict[str, Any] | None = None
     remarks: list[str] | None = None
     quarantined: list[Any] = field(default_factory=list)
+    left_out: list[dict[str, Any]] | None = None
     configs: dict[str, dict[str, Any]]
     books: list[dict[str, Any]] | None = None
     runs: dict[str, dict[str, Any]] | None = None
@@ -97,33 +109,35 @@ class Manifest:
     seconds: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what there is to say, as plain data."""
+        """Return the fields that are not None, as plain data."""
         return {entry.name: value for entry in fields(self) if (value := getattr(self, entry.name)) is not None}
 
     def write(self, folder: Path) -> dict[str, Any]:
-        """Write `manifest.json` and return what it says."""
+        """Write `manifest.json` and return its content."""
         content = self.as_dict()
         write_text(folder / NAME, json.dumps(content, indent=1, ensure_ascii=False))
         return content
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Return what the manifest of a run says.
+    """Return the content of a run's manifest.
 
     Raises:
-        FolderError: the folder holds none: it is no run, or the run has not finished.
+        FolderError: there is no manifest, as the folder is not a finished run, or the manifest is damaged.
     """
     path = folder / NAME
     check_whole(folder)
     try:
         manifest: dict[str, Any] = json_of(path.read_bytes())
     except OSError as error:
-        why = (
-            f"the run has not finished; give its `edos {command_of(folder / '.run') or 'curate'}` command again"
-            if (folder / ".run").is_dir()
-            else f"{folder} is no folder that `edos curate` wrote"
-        )
-        raise FolderError(f"cannot read {path} ({error.strerror}): {why}") from error
+        if (folder / ".run").is_dir():
+            command = command_of(folder / ".run") or "curate"
+            why = f"the run in {folder} has not finished: give its `edos {command}` command again"
+        elif path.exists():
+            why = f"cannot read {path} ({error.strerror})"
+        else:
+            why = f"{fault_of(folder)}: give a folder that `edos curate` wrote"
+        raise FolderError(why) from error
     except ValueError as error:
         raise FolderError(
             f"{path} is damaged ({error}); the `edos curate` command that made it writes it anew"
@@ -138,8 +152,10 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _fits(value: object, shape: object) -> bool:
-    """Return whether plain data are of a shape: a type or several; a list of one shape; a dictionary of some shapes by
-    key, which may be absent where it ends in "?", or of one shape for all keys, named `str`.
+    """Return whether plain data have a shape.
+
+    A shape is a type or several types; a list of one shape; a dictionary of shapes by key, where a key that ends in "?"
+    is optional; or a dictionary with the key `str`, whose shape applies to all keys.
     """
     if isinstance(shape, list):
         return isinstance(value, list) and all(_fits(item, shape[0]) for item in value)
@@ -158,9 +174,9 @@ def stage_entry(count: StageCount) -> dict[str, Any]:
     return vars(count) | {"per_second": round(count.read / count.seconds, 1) if count.seconds else None}
 
 
-def added_up(entries: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return entries of several manifests as one: numbers and lists are added, dictionaries key by key; of anything
-    else the first is taken.
+def merged(entries: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return entries of several manifests as one: numbers are added, lists concatenated and dictionaries merged by key;
+    of other values the first is taken.
     """
     total: dict[str, Any] = {}
     for entry in entries:
@@ -169,15 +185,15 @@ def added_up(entries: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
             if before is None:
                 total[key] = value
             elif isinstance(value, dict):
-                total[key] = added_up([before, value])
+                total[key] = merged([before, value])
             elif isinstance(value, int | float | list) and not isinstance(value, bool):
                 total[key] = before + value
     return total
 
 
-def bad_share(manifest: Mapping[str, Any]) -> float:
-    """Return the share of the files that had to be quarantined, 0 to 1; 1 where a folder or an archive could not be
-    opened, as nobody knows how many files are in it.
+def bad_fraction(manifest: Mapping[str, Any]) -> float:
+    """Return the fraction of files that were quarantined, 0 to 1; it is 1 if a folder or archive could not be opened,
+    since its number of files is unknown.
     """
     quarantined: Sequence[Mapping[str, Any]] = manifest["quarantined"]
     if any(note["reason"] in (UNREADABLE_FOLDER, UNREADABLE_ZIP) for note in quarantined):

@@ -1,8 +1,12 @@
-"""Recipes: a pipeline as YAML and back. The Python list is the truth; the YAML is its serialisation."""
+"""Recipes: convert a pipeline to YAML and back, and change its parameters. The YAML is a serialisation of the Python
+list.
+"""
 
-from collections.abc import Mapping, Sequence
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, asdict, fields, is_dataclass, replace
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path, PurePath
 from types import NoneType, UnionType
@@ -10,30 +14,32 @@ from typing import Any, ClassVar, Literal, Protocol, TypeVar, Union, get_args, g
 
 import yaml
 
-from edos_dataset.runs.foreign import ForeignError, read_yaml, shown, yaml_of
-from edos_dataset.runs.pipeline import CorpusStep, Output, Pipeline, Stage, parameter_names
-from edos_dataset.schema import BOOK_CONFIGS, CONFIGS
+from edos_dataset.runs.pipeline import CorpusStep, Output, Stage, Steps, parameter_names
+from edos_dataset.runs.untrusted import UntrustedInputError, read_yaml, shown, yaml_of
+from edos_dataset.schema import BOOK_CONFIGS, CONFIGS, REGISTRY
+from edos_dataset.text import nearest as nearest
 
 Item = Stage | CorpusStep | Output
 Known = Mapping[str, type[Stage] | type[CorpusStep]]
 """Stage name to class."""
 
+WIDTH = 120
 
-_LONGEST_NAME = 100
-"""Characters of a name that are compared with the known ones."""
+_SECTION = re.compile(r"^(?:Args|Attributes):\n((?:(?: {4}.*)?(?:\n|$))*)", re.MULTILINE)
+_ENTRY = re.compile(r"^ {4}(\w+): *(.+(?:\n {8,}.*)*)", re.MULTILINE)
 
 
 class RecipeError(ValueError):
-    """A recipe that cannot be carried out; the message says where and what would be right."""
+    """A recipe that cannot be used; the message says where it is wrong and what would be right."""
 
 
-def dump_recipe(pipeline: Pipeline, published: bool = False) -> str:
+def dump_recipe(pipeline: Steps, published: bool = False) -> str:
     """Return a pipeline as YAML: the stages in order, each with all its parameters.
 
     Args:
         pipeline: the stages.
-        published: it is for others: of a parameter that is a path on this machine, such as a model's folder, only the
-            name is told. Who runs it gives a path in its place.
+        published: whether it is for others; then a path on this machine, such as a model's folder, is shortened to its
+            last name, which a user of the recipe replaces by a path.
     """
     stages = [_as_yaml(item, published) for item in pipeline]
     return yaml.safe_dump({"stages": stages}, sort_keys=False, allow_unicode=True)
@@ -55,8 +61,41 @@ def _as_yaml(item: Item, published: bool) -> str | dict[str, Any]:
 
 
 def _name_of(value: str) -> str:
-    """Return the last part of a path from the root or the home of this machine, and another text as it is."""
+    """Return the last part of an absolute path or a path from the home folder; other texts unchanged."""
     return PurePath(value).name if PurePath(value).is_absolute() or value.startswith("~") else value
+
+
+def parameter_docs(kind: type) -> dict[str, str]:
+    """Return the descriptions of a class's parameters in its Google-style docstring, by name, each on one line.
+
+    Args:
+        kind: the class; `Args:` and `Attributes:` are read. Without a docstring of its own, that of its base is used.
+    """
+    sections = _SECTION.findall(inspect.getdoc(kind) or "")
+    return {name: " ".join(text.split()) for section in sections for name, text in _ENTRY.findall(section)}
+
+
+def described_recipe(pipeline: Steps) -> str:
+    """Return the output of `dump_recipe` with comment lines that explain each stage and each parameter."""
+    return "stages:\n" + "".join(line for item in pipeline for line in _described(item))
+
+
+def _described(item: Item) -> Iterator[str]:
+    kind = type(item)
+    if isinstance(item, Output):
+        summary, meanings = f"The dialogues that arrive here are a config: {REGISTRY[item.config].description}.", {}
+    else:
+        summary, meanings = " ".join((inspect.getdoc(kind) or "").partition("\n\n")[0].split()), parameter_docs(kind)
+    yield from _comment(summary, "")
+    for line in dump_recipe([item]).splitlines(keepends=True)[1:]:
+        parameter = re.match(r" {4}(\w+):", line)
+        yield from _comment(meanings.get(parameter[1], "") if parameter else "", "    ")
+        yield line
+
+
+def _comment(text: str, indent: str) -> Iterator[str]:
+    for line in textwrap.wrap(text, WIDTH - len(indent) - 2, break_long_words=False, break_on_hyphens=False):
+        yield f"{indent}# {line}\n"
 
 
 def load_recipe(path: Path, known: Known, custom: bool = False) -> list[Item]:
@@ -65,24 +104,24 @@ def load_recipe(path: Path, known: Known, custom: bool = False) -> list[Item]:
     Args:
         path: the YAML file.
         known: the stages that may be named.
-        custom: stages of other packages may be named, too, as "package.module:Class". Their code is imported, so this
-            is for recipes of the user's own, not for those that came with data of others.
+        custom: whether stages of other packages may be named as well, as "package.module:Class". Their code is
+            imported, so this is for a user's own recipes, not for untrusted input.
 
     Raises:
-        RecipeError: the file is no recipe, or it names an unknown stage, parameter or config, or a value is of the
+        RecipeError: the file is not a recipe, it names an unknown stage, parameter or config, or a value is of the
             wrong type or out of range.
     """
     try:
         return _items(read_yaml(path), str(path), known, custom)
-    except ForeignError as error:
+    except UntrustedInputError as error:
         raise RecipeError(f"cannot read the recipe {path}: {error}") from error
 
 
 def parse_recipe(text: str, where: str, known: Known, custom: bool = False) -> list[Item]:
-    """Return the pipeline that a YAML text says, as `load_recipe` does; `where` names it in messages."""
+    """Return the pipeline of a YAML text, as `load_recipe` does; `where` names it in messages."""
     try:
         return _items(yaml_of(text), where, known, custom)
-    except ForeignError as error:
+    except UntrustedInputError as error:
         raise RecipeError(f"cannot read the recipe {where}: {error}") from error
 
 
@@ -143,7 +182,7 @@ def _imported(name: str, where: str) -> type[Stage] | type[CorpusStep]:
 
 
 class Named(Protocol):
-    """What a recipe may name: a frozen dataclass whose fields, all with defaults, are its parameters."""
+    """A class that a recipe may name: a frozen dataclass whose fields, all with defaults, are its parameters."""
 
     name: ClassVar[str]
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
@@ -153,10 +192,10 @@ N = TypeVar("N", bound=Named)
 
 
 def build(kind: type[N], parameters: Mapping[str, Any], where: str) -> N:
-    """Make a stage, or another thing with a name, from named parameters.
+    """Return a stage, or another `Named` object, made from named parameters.
 
     Raises:
-        RecipeError: an unknown name (the message gives the nearest known one), or a value of the wrong type or out of
+        RecipeError: a name is unknown (the message suggests the nearest), or a value is of the wrong type or out of
             range.
     """
     names = parameter_names(kind)
@@ -167,37 +206,117 @@ def build(kind: type[N], parameters: Mapping[str, Any], where: str) -> N:
     for key in parameters:
         if key not in names:
             raise RecipeError(f"{where}: stage {kind.name!r} has no parameter {shown(key)}{nearest(str(key), names)}")
+    return _make(kind, kind, parameters, where)
+
+
+def _make(make: Callable[..., N], kind: type[N], parameters: Mapping[str, Any], where: str) -> N:
     try:
         hints = get_type_hints(kind)
-        return replace(kind(), **{key: _typed(hints[key], value, key) for key, value in parameters.items()})
-    except ValueError as error:
+        return make(**{key: _typed(hints[key], value, key) for key, value in parameters.items()})
+    except (ValueError, TypeError) as error:
         raise RecipeError(f"{where}, stage {kind.name!r}: {error}") from error
 
 
 def _typed(hint: Any, value: Any, key: str) -> Any:  # noqa: ANN401 - a parameter may be anything that YAML writes
-    """Return a value that YAML read as the type that a parameter is annotated with."""
-    if get_origin(hint) is Literal:
-        if not isinstance(value, str | int) or value not in get_args(hint):
-            raise ValueError(f"{key} must be one of {', '.join(map(repr, get_args(hint)))}, got {shown(value)}")
-        return value
-    if get_origin(hint) in (Union, UnionType):  # X | None
-        (inner,) = set(get_args(hint)) - {NoneType}
-        return None if value is None else _typed(inner, value, key)
-    if get_origin(hint) is tuple and isinstance(value, list | tuple):  # tuple[X, ...]
-        return tuple(_typed(get_args(hint)[0], item, f"{key}[{place}]") for place, item in enumerate(value))
-    if get_origin(hint) is dict and isinstance(value, dict):  # dict[str, X]
+    """Return a value read from YAML, converted to the annotated type of a parameter."""
+    kind = get_origin(hint)
+    if kind is Literal:
+        return _one_of(get_args(hint), value, key)
+    if kind in (Union, UnionType):
+        return _one_typed(get_args(hint), value, key)
+    if kind in (tuple, list) and isinstance(value, list | tuple):  # tuple[X, ...]
+        return kind(_typed(get_args(hint)[0], item, f"{key}[{place}]") for place, item in enumerate(value))
+    if kind is dict and isinstance(value, dict):  # dict[str, X]
         return {name: _typed(get_args(hint)[1], item, f"{key}.{name}") for name, item in value.items()}
     if hint is float and type(value) is int:
         return float(value)
-    if type(value) is not hint:
-        name = "list" if get_origin(hint) is tuple else hint.__name__
-        # YAML 1.1 reads `no`, the code of Norwegian, as false.
-        quoted = "; put a text in quotes" if hint is str and value is not None else ""
-        raise ValueError(f"{key} must be of type {name}, got {shown(value)}{quoted}")
+    if hint is not Any and type(value) is not hint:
+        raise ValueError(_wrong_type(hint, value, key))
     return value
 
 
-def nearest(name: str, names: Sequence[str]) -> str:
-    """Return what to add to a message about an unknown name: the known one that is near, or all."""
-    close = get_close_matches(name[:_LONGEST_NAME], names, n=1, cutoff=0.4)
-    return f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(names) or 'none'}"
+def _one_of(choices: Sequence[Any], value: Any, key: str) -> Any:  # noqa: ANN401 - as above
+    if not isinstance(value, str | int) or value not in choices:
+        raise ValueError(f"{key} must be one of {', '.join(map(repr, choices))}, got {shown(value)}")
+    return value
+
+
+def _one_typed(hints: Sequence[Any], value: Any, key: str) -> Any:  # noqa: ANN401 - as above
+    """Return a value as the first type that fits it, of several such as X | None."""
+    *others, last = [hint for hint in hints if hint is not NoneType]
+    if value is None and NoneType in hints:
+        return None
+    for hint in others:
+        try:
+            return _typed(hint, value, key)
+        except ValueError:
+            continue
+    return _typed(last, value, key)
+
+
+def _wrong_type(hint: Any, value: Any, key: str) -> str:  # noqa: ANN401 - as above
+    name = "list" if get_origin(hint) is tuple else getattr(hint, "__name__", str(hint))
+    # YAML 1.1 reads `no`, the code of Norwegian, as false.
+    quoted = "; put a text in quotes" if hint is str and value is not None else ""
+    return f"{key} must be of type {name}, got {shown(value)}{quoted}"
+
+
+def override(pipeline: Sequence[Item], settings: Sequence[str]) -> list[Item]:
+    """Change parameters of a pipeline, as `--set dialogues.gap=4.0` does.
+
+    Args:
+        pipeline: the stages.
+        settings: texts "STAGE.PARAMETER=VALUE", the value as YAML: "dialogues.gap=4.0".
+
+    Raises:
+        RecipeError: a text has another form, or names an unknown stage or parameter.
+    """
+    for setting in settings:
+        target, equals, text = setting.partition("=")
+        if not (equals and "." in target):
+            raise RecipeError(f"--set expects STAGE.PARAMETER=VALUE, as in dialogues.gap=4.0; got {shown(setting)}")
+        try:
+            value = yaml_of(text)
+        except UntrustedInputError as error:
+            raise RecipeError(
+                f"--set {setting}: {shown(text)} is not a YAML value ({error}); put a text with special signs in quotes"
+            ) from error
+        place, parameter = _find(pipeline, target, f"--set {setting}")
+        if get_type_hints(type(pipeline[place]))[parameter] is str and not isinstance(value, str):
+            value = text  # YAML reads `no`, the code of Norwegian, as false
+        pipeline = assign(pipeline, target, value, f"--set {setting}")
+    return list(pipeline)
+
+
+def assign(pipeline: Sequence[Item], target: str, value: Any, where: str) -> list[Item]:  # noqa: ANN401 - as `_typed`
+    """Change one parameter of a pipeline.
+
+    Args:
+        pipeline: the stages.
+        target: "STAGE.PARAMETER".
+        value: its new value.
+        where: names the change in messages: "--set dialogues.gap=4.0".
+
+    Raises:
+        RecipeError: the stage or parameter is unknown, or the value is of the wrong type or out of range.
+    """
+    items = list(pipeline)
+    place, parameter = _find(pipeline, target, where)
+    old = items[place]
+    assert not isinstance(old, Output)
+    items[place] = _make(lambda **changed: replace(old, **changed), type(old), {parameter: value}, where)
+    return items
+
+
+def _find(pipeline: Sequence[Item], target: str, where: str) -> tuple[int, str]:
+    """Return the place of the stage and the name of the parameter in "STAGE.PARAMETER"."""
+    stages = {item.name: place for place, item in enumerate(pipeline) if not isinstance(item, Output)}
+    stage, _, parameter = target.partition(".")
+    if stage not in stages:
+        raise RecipeError(f"{where}: unknown stage {stage!r}{nearest(stage, list(stages))}")
+    known = {item.name: parameter_names(item) for item in pipeline if not isinstance(item, Output)}
+    if parameter not in known[stage]:
+        others = [name for name, parameters in known.items() if parameter in parameters]
+        hint = f"; there is {others[0]}.{parameter}" if others else nearest(parameter, known[stage])
+        raise RecipeError(f"{where}: stage {stage!r} has no parameter {parameter!r}{hint}")
+    return stages[stage], parameter

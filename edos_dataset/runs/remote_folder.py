@@ -1,11 +1,11 @@
-"""The folder that a command writes, in a store: whether it may be written, held by one process, filled by one record.
+"""A command's output folder in a store: locked by one process and replaced by one record.
 
-It holds what a folder of this machine holds. Without renames the commit is this: what is new is put aside, below
-`.run/prepared`; then `.run/commit.json` is written, which is the commit; then the store copies what is new to its
-place and what is old goes. Killed before, a command leaves the old set; killed later, the next one in the folder ends
-what it began, and until then readers of this package refuse the folder. Who reads without asking sees, for the moment
-of the copies, fewer files, but never a card over data of another set: data that are old go first, then the card
-changes, then data that are new come.
+Its contents are those of a local output folder. A store has no renames, so a commit takes three steps: new files are
+uploaded below `.run/prepared`; `.run/commit.json` is written, which is the commit; the store copies the new files into
+place and deletes the old ones. A command killed before the second step leaves the old data set. If it is killed after
+it, the next command in the folder completes the copies, and this package's readers refuse the folder until then. Other
+readers may see fewer files while the copies run, but never a card beside the data of another set: old data are deleted
+first, then the card is replaced, then new data are added.
 """
 
 import json
@@ -20,37 +20,35 @@ from edos_dataset.runs import commit
 from edos_dataset.runs.folder import PATIENCE, RECORD, FolderError, OutputFolder
 from edos_dataset.runs.shards import digest, read_checked, write_checked, write_text
 from edos_dataset.runs.stores.lock import HeldError, StoreLock
-from edos_dataset.runs.stores.paths import RemotePath, place_of
-from edos_dataset.runs.stores.transfer import check_writable, uploaded
+from edos_dataset.runs.stores.paths import RemotePath, check_writable, place_of, uploaded
 
 
 def output_folder(
-    path: Path, command: str, leads: bool = True, force: bool = False, others: bool = False
+    path: Path, command: str, is_main: bool = True, force: bool = False, others: bool = False
 ) -> OutputFolder:
-    """Return the folder that a command writes, wherever it lies; see `OutputFolder`."""
+    """Return a command's output folder, local or in a store; see `OutputFolder`."""
     place = place_of(path)
     if isinstance(place, RemotePath):
-        return RemoteFolder(place, command, leads, force, others)
-    return OutputFolder(place, command, leads, force, others)
+        return RemoteFolder(place, command, is_main, force, others)
+    return OutputFolder(place, command, is_main, force, others)
 
 
 class RemoteFolder(OutputFolder):
-    """A folder of a store; see `OutputFolder`. What is to be committed is prepared on this machine, and sent by the
-    commit; what workers prepare, wherever they are, they send themselves.
+    """An output folder in a store; see `OutputFolder`. Files are prepared on this machine and uploaded by `commit`;
+    workers, on any machine, upload their own.
     """
 
     def __init__(
-        self, path: RemotePath, command: str, leads: bool = True, force: bool = False, others: bool = False
+        self, path: RemotePath, command: str, is_main: bool = True, force: bool = False, others: bool = False
     ) -> None:
-        """Take hold of nothing yet."""
-        super().__init__(path, command, leads, force, others)
+        super().__init__(path, command, is_main, force, others)
         self._place, self._hold = path, StoreLock(path / ".run" / "lock")
         self.shared: RemotePath = path / ".run" / commit.PREPARED
         self._aside: tempfile.TemporaryDirectory[str] | None = None
 
     def __enter__(self) -> "RemoteFolder":
-        """Take hold of the folder; what was committed and is not yet in place is put there."""
-        if not self.leads:
+        """Lock the folder and complete an interrupted commit."""
+        if not self.is_main:
             return self
         check_writable(self._place)
         try:
@@ -76,24 +74,24 @@ class RemoteFolder(OutputFolder):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Let go of the folder.
+        """Unlock the folder.
 
         Raises:
-            FolderError: the run was stopped, since the folder is held by somebody else by now.
+            FolderError: the run was stopped because another process has taken the lock.
         """
-        if not self.leads:
+        if not self.is_main:
             return
         self._let_go()
         if self._hold.lost and isinstance(error, KeyboardInterrupt):
             raise self._lost() from error
 
     def prepare(self, keep: Collection[str] = ()) -> Path:
-        """Return an empty folder of this machine; `shared` is empty, too."""
+        """Return an empty local folder, and empty `shared`."""
         self.shared.remove_below()
         return super().prepare(keep)
 
     def commit(self) -> None:
-        """Let everything prepared take the place of what an earlier commit put here (see above)."""
+        """Replace the files of the previous commit by the prepared ones (see the module)."""
         self._check_edited()
         if self._hold.lost:
             raise self._lost()
@@ -101,8 +99,8 @@ class RemoteFolder(OutputFolder):
         here = sorted(path.relative_to(self.prepared).as_posix() for path in self.prepared.rglob("*") if path.is_file())
         there = [path.relative_to(self.shared).as_posix() for path, _ in self.shared.below()]
         new = [name for name in (*here, *there) if not name.startswith(".run/")]
-        for name in commit.foreign(self.path, before, {*self._keep, *new}, new):
-            raise self._foreign(name)
+        for name in commit.uncommitted(self.path, before, {*self._keep, *new}, new):
+            raise self._not_ours(name)
         for name in here:
             with uploaded(self.shared / name) as temporary:
                 shutil.copyfile(self.prepared / name, temporary)
@@ -112,12 +110,11 @@ class RemoteFolder(OutputFolder):
         finish(self._place)
 
     def discard(self) -> None:
-        """Remove what this package keeps in the folder for itself."""
+        """Remove `.run`, the package's own files."""
         if isinstance(self.run, RemotePath):
             self.run.remove_below()
 
     def _acquire(self) -> None:
-        """Take the lock; processes of an array job wait for each other."""
         last = time.monotonic() + (PATIENCE if self.others else 0)
         while True:
             try:
@@ -141,7 +138,7 @@ class RemoteFolder(OutputFolder):
 
 
 def finish(folder: RemotePath) -> None:
-    """Put in place what is committed, from wherever that was left; nothing where nothing is."""
+    """Complete an interrupted commit, if there is one."""
     run = folder / ".run"
     journal, aside = run / commit.JOURNAL, run / commit.PREPARED
     content = read_checked(journal)

@@ -1,74 +1,241 @@
-"""The configs of the data sets that this package writes, each with its columns, and nothing of them anywhere else."""
+"""The configs of the datasets that this package writes, each with its columns as `datasets.Features`."""
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyarrow as pa
 
-from edos_dataset.schema.features import book_dialogues, cut_turn, dialogues, extended, labelled_turn, seed
+from edos_dataset.labels import LABELS
+from edos_dataset.schema.tables import BOOK_SOURCE, SEVERAL
 
 if TYPE_CHECKING:
     from datasets import Features
 
+_METADATA = b"huggingface"
+"""Key of the metadata of a schema that `datasets` writes and reads."""
+
 SPLITS: tuple[str, ...] = ("train", "validation", "test")
 
 LABELS_ONLY, AMT_SEED, EXTENDED = "labels_only", "amt_seed", "extended"
-"""The configs that have a folder of their own; those of a pipeline are named by its recipe."""
+"""The configs with a folder of their own; those of a pipeline are named by its recipe."""
+
+
+class Labels(NamedTuple):
+    """What the labels of a config are.
+
+    Attributes:
+        names: in the order of the ids.
+        several: whether a turn can have several, in the field `labels`.
+    """
+
+    names: tuple[str, ...] = LABELS
+    several: bool = False
+
+
+EDOS_LABELS = Labels()
 
 
 @dataclass(frozen=True)
 class Config:
-    """A config of a data set.
+    """A config of a dataset.
 
     Attributes:
-        labelled: what has a label: nothing, every turn, or the last turn of each dialogue.
-        command: what writes it; the configs of `edos curate` are those that a pipeline may end in (`pipeline.Output`).
-        description: what is in it, half a line for cards.
-        columns: makes its `datasets.Features`.
-        otherwise: makes them where its turns, against what `labelled` says, have labels or have none; None where that
-            cannot be.
+        labelled: What has a label: nothing, every turn, or the last turn of each dialogue.
+        command: Command that writes it; a pipeline may end in the configs of `edos curate` (`pipeline.Output`).
+        description: Its content, half a line for cards.
+        columns: Returns its `datasets.Features`, given its labels.
+        otherwise: Returns them where, contrary to `labelled`, its turns have labels or have none; None where that is
+            impossible.
     """
 
     labelled: Literal["nothing", "turns", "last turn"]
     command: str
     description: str
-    columns: Callable[[], "Features"]
-    otherwise: Callable[[], "Features"] | None = None
+    columns: Callable[[Labels], "Features"]
+    otherwise: Callable[[Labels], "Features"] | None = None
 
 
-def features(config: str, labelled: bool | None = None) -> "Features":
+def features(config: str, labelled: bool | None = None, labels: Labels = EDOS_LABELS) -> "Features":
     """Return the `datasets.Features` of a config.
 
     Args:
-        config: one of REGISTRY.
-        labelled: whether its turns have labels, where the config may have either; None is as it mostly is.
+        config: One of REGISTRY.
+        labelled: Whether its turns have labels, where both is possible; None for the usual form.
+        labels: What its labels are.
 
     Raises:
-        ValueError: it is none of them.
+        ValueError: There is no such config.
     """
     if config not in REGISTRY:
         raise ValueError(f"unknown config {config!r}: expected one of {', '.join(REGISTRY)}")
     entry = REGISTRY[config]
     mostly = labelled is None or entry.otherwise is None or labelled == (entry.labelled == "turns")
-    return entry.columns() if mostly or entry.otherwise is None else entry.otherwise()
+    return entry.columns(labels) if mostly or entry.otherwise is None else entry.otherwise(labels)
 
 
 @cache
-def arrow_schema(config: str, labelled: bool | None = None) -> pa.Schema:
-    """Return the Arrow schema of a config, with the metadata by which `datasets` knows the label names; `labelled` is
-    that of `features`.
+def arrow_schema(config: str, labelled: bool | None = None, labels: Labels = EDOS_LABELS) -> pa.Schema:
+    """Return the Arrow schema of a config, with the metadata from which `datasets` takes the label names; the arguments
+    are those of `features`.
     """
-    return features(config, labelled).arrow_schema
+    return schema_of_features(features(config, labelled, labels))
+
+
+def schema_of_features(features: "Features") -> pa.Schema:
+    """Return the Arrow schema of features, with metadata that every version of `datasets` reads."""
+    schema = features.arrow_schema
+    known = json.loads(schema.metadata[_METADATA])
+    known["info"]["features"] = _for_every_version(known["info"]["features"])
+    return schema.with_metadata({**schema.metadata, _METADATA: json.dumps(known).encode()})
+
+
+def _for_every_version(feature: Any) -> Any:  # noqa: ANN401 - JSON
+    """Return features as JSON with lists as every version of `datasets` reads them: before 4.0 there is no `List`."""
+    if not isinstance(feature, dict):
+        return feature
+    if feature.get("_type") != "List":
+        return {name: _for_every_version(inner) for name, inner in feature.items()}
+    item = _for_every_version(feature["feature"])
+    return {**feature, "feature": item, "_type": "Sequence"} if "length" in feature else [item]
+
+
+def list_of(item: Any, length: int = -1) -> Any:  # noqa: ANN401 - a feature is anything that `datasets` accepts as one
+    """Return the feature of a list: `datasets.List`, or its equivalent before version 4 of `datasets`.
+
+    Args:
+        item: Feature of its items, a dictionary for a struct.
+        length: Length of every list, or -1 where they differ.
+    """
+    import datasets
+
+    if hasattr(datasets, "List"):
+        return datasets.List(item, length=length)
+    return [item] if length < 0 else datasets.Sequence(item, length=length)
+
+
+def _value(kind: str) -> Any:  # noqa: ANN401 - `datasets` is untyped
+    from datasets import Value
+
+    return Value(kind)
+
+
+def _label(labels: Labels) -> Any:  # noqa: ANN401
+    from datasets import ClassLabel
+
+    return ClassLabel(names=list(labels.names))
+
+
+def _features(columns: Mapping[str, Any]) -> "Features":
+    from datasets import Features
+
+    return Features(columns)
+
+
+def _turn(text: str = "text") -> dict[str, Any]:
+    """Return the features of a turn without a label; `text` is the name of the column of its text or hash."""
+    return {
+        text: _value("string"),
+        "start": _value("float64"),
+        "end": _value("float64"),
+        "sentence_ids": list_of(_value("int32")),
+        "speaker": _value("string"),
+    }
+
+
+def _cut_turn(text: str = "text") -> dict[str, Any]:
+    return {**_turn(text), **dict.fromkeys(("new_speaker", "one_speaker", "same_scene"), _value("float32"))}
+
+
+def _labelled_turn(labels: Labels, text: str = "text") -> dict[str, Any]:
+    return {**_cut_turn(text), **_label_fields(labels)}
+
+
+def _label_fields(labels: Labels) -> dict[str, Any]:
+    """Return the features that a label adds to a turn, as `tables.labelled`."""
+    ranked = list_of({"label": _label(labels), "probability": _value("float32")})
+    return {
+        "label": _label(labels),
+        "confidence": _value("float32"),
+        "top": ranked,
+        "label_source": _value("string"),
+        **({SEVERAL: ranked} if labels.several else {}),
+    }
+
+
+def _dialogues(turn: Mapping[str, Any]) -> "Features":
+    """Return the features of dialogues of films, given those of their turns."""
+    source = {
+        "kind": _value("string"),
+        "path": _value("string"),
+        "imdb_id": _value("string"),
+        "year": _value("int32"),
+        "genres": list_of(_value("string")),
+    }
+    return _features(
+        {
+            "dialogue_id": _value("string"),
+            "document_id": _value("string"),
+            "language": _value("string"),
+            "source": source,
+            "certainty": _value("float32"),
+            "expected_errors": _value("float32"),
+            "turns": list_of(dict(turn)),
+        }
+    )
+
+
+def _book_dialogues(labels: Labels | None) -> "Features":
+    source = {name: _value("int32" if name == "year" else "string") for name in BOOK_SOURCE.names}
+    turn = {
+        "text": _value("string"),
+        "sentence_ids": list_of(_value("int32")),
+        "speaker": _value("string"),
+        "narration": _value("string"),
+        **(_label_fields(labels) if labels else {}),
+    }
+    names = dict.fromkeys(("dialogue_id", "document_id", "language"), _value("string"))
+    return _features({**names, "source": source, "turns": list_of(turn)})
+
+
+def _last_turn(labels: Labels) -> dict[str, Any]:
+    """Return the features of dialogues whose last turn has a label."""
+    return {
+        "dialogue_id": _value("string"),
+        "turns": list_of(_turn()),
+        "label": _label(labels),
+        "soft_label": list_of(_value("float32"), length=len(labels.names)),  # probabilities, by label id
+    }
+
+
+def _seed(labels: Labels) -> "Features":
+    # The label of an answer is null where it is none of the set.
+    answer = {"worker": _value("string"), "answer": _value("string"), "label": _label(labels)}
+    return _features({**_last_turn(labels), "answers": list_of(answer)})
+
+
+def _extended(labels: Labels) -> "Features":
+    return _features(
+        {
+            **_last_turn(labels),
+            "method": _value("string"),  # crowd, spread or self-label
+            "step": _value("int32"),  # the step that gave the label; 0 for the seed
+            "round": _value("int32"),  # of the method; 0 for the seed
+            "seed_id": _value("string"),  # spread: id of the dialogue whose label it got, otherwise null
+            "similarity": _value("float64"),  # spread: cosine with that dialogue, otherwise null
+            "confidence": _value("float32"),  # self-label: calibrated probability of the label, otherwise null
+        }
+    )
 
 
 _CURATE, _BOOKS = "edos curate", "edos books"
 
 
 def books_config(language: str) -> str:
-    """Return the name of the config of the books in a language, given by its code: "gutenberg_en"."""
+    """Return the name of the config of the books in a language: "gutenberg_en" for "en"."""
     return f"gutenberg_{language}"
 
 
@@ -82,52 +249,54 @@ def _book_languages() -> tuple[str, ...]:
 _OF_THE_PAPER = ("en", "de", "nl", "es", "it", "hu", "pt")
 
 BOOK_LANGUAGES: tuple[str, ...] = _book_languages()
-"""Codes of the languages whose books are understood: who adds a file of rules has added its config."""
+"""Codes of the languages whose books can be read: a new file of rules adds a config."""
 
 
 def _books(language: str) -> Config:
-    """Return the config of the books in a language; the labelers that ship know English."""
+    """Return the config of the books in a language; the shipped labelers are for English."""
     labelled = language == "en"
     return Config(
         "turns" if labelled else "nothing",
         _BOOKS,
-        f"dialogues out of books in {language!r}" + ", every turn labelled" * labelled,
-        lambda: book_dialogues(labelled),
-        lambda: book_dialogues(not labelled),
+        f"dialogues from books in {language!r}" + ", every turn labelled" * labelled,
+        lambda labels: _book_dialogues(labels if labelled else None),
+        lambda labels: _book_dialogues(None if labelled else labels),
     )
 
 
 REGISTRY: Mapping[str, Config] = {
-    "edos": Config("turns", _CURATE, "every turn labelled with its history", lambda: dialogues(labelled_turn())),
+    "edos": Config(
+        "turns", _CURATE, "every turn labelled with its history", lambda labels: _dialogues(_labelled_turn(labels))
+    ),
     "edos_initial": Config(
         "turns",
         _CURATE,
-        "the same dialogues with the weak labels that chose them",
-        lambda: dialogues(labelled_turn()),
+        "the same dialogues with the weak labels that selected them",
+        lambda labels: _dialogues(_labelled_turn(labels)),
     ),
-    "os": Config("nothing", _CURATE, "all cleaned dialogues, without labels", lambda: dialogues(cut_turn())),
+    "os": Config("nothing", _CURATE, "all cleaned dialogues, without labels", lambda _: _dialogues(_cut_turn())),
     LABELS_ONLY: Config(
         "turns",
         "edos labels-only",
         "the labels of every turn, with the hash of its text",
-        lambda: dialogues(labelled_turn("text_sha256")),
+        lambda labels: _dialogues(_labelled_turn(labels, "text_sha256")),
     ),
-    AMT_SEED: Config("last turn", "edos crowd seed", "dialogues whose last turn people labelled", seed),
-    EXTENDED: Config("last turn", "edos extend", "those, and dialogues that got their labels from them", extended),
+    AMT_SEED: Config("last turn", "edos crowd seed", "dialogues whose last turn people labelled", _seed),
+    EXTENDED: Config("last turn", "edos extend", "those, and dialogues whose labels derive from them", _extended),
     **{books_config(language): _books(language) for language in BOOK_LANGUAGES},
 }
-"""Every config by its name; where a folder has several, the first of them is the default."""
+"""Every config by its name; in a folder with several, the first of them is the default."""
 
 CONFIGS: tuple[str, ...] = tuple(name for name, config in REGISTRY.items() if config.command == _CURATE)
-"""The configs that a pipeline of subtitles may end in, and `edos curate`, `label` and `hydrate` write."""
+"""The configs that a pipeline of subtitles may end in; `edos curate`, `label` and `hydrate` write them."""
 
 BOOK_CONFIGS: tuple[str, ...] = tuple(map(books_config, BOOK_LANGUAGES))
-"""Those that a pipeline of books may end in."""
+"""The configs that a pipeline of books may end in."""
 
 TURN_LABEL_CONFIGS: tuple[str, ...] = tuple(name for name in CONFIGS if REGISTRY[name].labelled == "turns")
-"""Those of them with a label on every turn."""
+"""The configs of CONFIGS with a label on every turn."""
 
 LAST_TURN_LABEL_CONFIGS: tuple[str, ...] = tuple(
     name for name, config in REGISTRY.items() if config.labelled == "last turn"
 )
-"""The configs with a label on the last turn of each dialogue: those to learn from."""
+"""The configs with a label on the last turn of each dialogue: training data."""

@@ -1,7 +1,7 @@
-"""The tables that a run carries between stages (FILMS, LINES, SENTENCES, TURNS, DIALOGUES, ENCODED, LABELLED), and what
-their columns are made of.
+"""The tables that a run passes between stages, and the types of their columns.
 
-Times are seconds from the start of the film, or null when the source does not give them; all texts are Unicode in NFC.
+Films: FILMS, LINES, SENTENCES, TURNS, DIALOGUES, ENCODED, LABELLED. Books: BOOKS, READ_BOOKS, BOOK_DIALOGUES. Times are
+seconds from the start of the film, or null where the source does not give them; all texts are Unicode in NFC.
 """
 
 import pyarrow as pa
@@ -9,19 +9,19 @@ import pyarrow as pa
 FILE = pa.struct(
     {
         "document_id": pa.string(),  # stable name of the file: YEAR/IMDB/FILE for OPUS, the relative path otherwise
-        # relative to the folder that holds the source, "/" between parts, the same on every machine: what is no
-        # printable text in it is spelt out (`sources.paths`)
+        # relative to the folder that holds the source, with "/" as separator, the same on every machine; unprintable
+        # characters are escaped (`sources.names`)
         "path": pa.string(),
-        # where this machine finds it, as its bytes, which may be no text; never leaves the run folder
+        # path on this machine, as bytes, which may not be valid text; never leaves the run folder
         "location": pa.binary(),
         "member": pa.string(),  # name inside the zip at `location`, or null
-        "kind": pa.string(),  # "opus" or "subtitle"
+        "kind": pa.string(),  # of the format: "opus", "subtitle", "chat"
         "year": pa.int32(),  # from the path, or null
         "imdb_id": pa.string(),  # from the path, or null
         "language": pa.string(),  # from the path, or null
         "size": pa.int64(),  # bytes as stored
-        # changes with the content: when the file was last written and changed in any way (what it may be read by, and
-        # the time of writing itself), or the checksum of a zip's member
+        # changes with the content: the times of the last write and of the last change of its metadata, or the checksum
+        # of a zip's member
         "stamp": pa.string(),
     }
 )
@@ -39,14 +39,15 @@ SOURCE = pa.struct(
         "genres": pa.list_(pa.string()),
     }
 )
-"""Source facts that are published."""
+"""Published facts about a source."""
 
 READING = pa.struct(
     {
         "encoding": pa.string(),
         "encoding_confidence": pa.float32(),  # 0 to 1
         "original_language": pa.string(),
-        "bad_times": pa.int32(),  # times dropped as missing, backward or absurd
+        "bad_times": pa.int32(),  # times dropped as missing, decreasing or implausible
+        "left_out": pa.map_(pa.string(), pa.int32()),  # of a chat: kind of what was not said → number
     }
 )
 """How a file was read; kept in the run, not published."""
@@ -58,9 +59,9 @@ LINE = pa.struct(
         "start": pa.float64(),
         "end": pa.float64(),
         "first_block": pa.int32(),  # number of the subtitle block in which the text begins, from 0
-        "last_block": pa.int32(),  # and of that in which it ends
+        "last_block": pa.int32(),  # number of the block in which it ends
         "dash": pa.bool_(),  # a leading dash announced a new speaker
-        "speaker": pa.string(),  # NAME of "NAME: ...", or null
+        "speaker": pa.string(),  # whom the file names, as in "NAME: ...", or null
     }
 )
 """A physical line of a subtitle, or a sentence: the fields are the same."""
@@ -71,25 +72,26 @@ TURN = pa.struct(
         "start": pa.float64(),
         "end": pa.float64(),
         "sentence_ids": pa.list_(pa.int32()),
-        # probabilities, 0 to 1; null where nothing is known of how the turns were parted
-        "new_speaker": pa.float32(),  # that another person begins with it; null for the first turn of a document
-        "one_speaker": pa.float32(),  # that one person says all of it
-        "same_scene": pa.float32(),  # that the scene goes on with it; null for the first and where scenes are not told
+        "speaker": pa.string(),  # where the file names them, otherwise null
+        # probabilities, 0 to 1; null where the segmentation is not known
+        "new_speaker": pa.float32(),  # another person begins with it; null for the first turn of a document
+        "one_speaker": pa.float32(),  # one person says all of it
+        "same_scene": pa.float32(),  # the scene continues; null for the first turn and without scenes
     }
 )
 """One speaker's utterance."""
 
 KEY = "key"
-"""Field of a turn: the hash of its normalised text, by which the corpus steps compare; it is not published."""
+"""Field of a turn: the hash of its normalised text, which the corpus steps compare; it is not published."""
 
 
 def keyed(turn: pa.StructType) -> pa.StructType:
-    """Return the type of turns with a KEY, of those that have none or had one before."""
+    """Return the type of turns with a KEY, whether or not they had one."""
     return pa.struct([*(field for field in turn if field.name != KEY), pa.field(KEY, pa.int64())])
 
 
 KEYED_TURN = keyed(TURN)
-"""A turn with that."""
+"""A turn with its KEY."""
 
 _DOCUMENT = {
     "document_id": pa.string(),
@@ -111,11 +113,12 @@ MARKED_SENTENCE = pa.struct(
         "start": pa.float64(),
         "end": pa.float64(),
         "text": pa.string(),
+        "speaker": pa.string(),  # where the file names them, otherwise null
         "turn_id": pa.int32(),  # numbers the turns of a document from 0
-        "same_turn_score": pa.float32(),  # 0 to 1, how surely the speaker before goes on; null for the first sentence
+        "same_turn_score": pa.float32(),  # 0 to 1, probability that the previous turn continues; null for the first
     }
 )
-"""A sentence and its turn, as `edos segment` tells them."""
+"""A sentence and its turn, as `edos segment` writes them."""
 
 MARKED = pa.schema({"document_id": pa.string(), "sentences": pa.list_(MARKED_SENTENCE)})
 """A document as such sentences."""
@@ -124,43 +127,51 @@ TURNS = pa.schema({**_DOCUMENT, "turns": pa.list_(TURN)})
 """A document as one row of turns."""
 
 _CERTAINTY = {
-    "certainty": pa.float32(),  # calibrated probability that nothing is wrong with the dialogue, 0 to 1
-    "expected_errors": pa.float32(),  # turns of two people and borders within one person's turn, 0 or more
+    "certainty": pa.float32(),  # calibrated probability that the dialogue has no error, 0 to 1
+    "expected_errors": pa.float32(),  # turns of two people and boundaries within one person's speech, 0 or more
 }
-"""How sure a dialogue is; null where no stage has judged it."""
+"""Null where no stage has computed it."""
 
 DIALOGUES = pa.schema({"dialogue_id": pa.string(), **_DOCUMENT, **_CERTAINTY, "turns": pa.list_(TURN)})
 """One dialogue a row; the id is `<document_id>#<first sentence id>`."""
 
 REASON = "reason"
-"""Column that a stage may add: null where the row goes on, otherwise the code that says why it leaves."""
+"""Column that a stage may add: null where the row is kept, otherwise the code of the reason for its removal."""
 
 DETAIL = "detail"
-"""Column beside REASON: the message, for a person, of a file that could not be read."""
+"""Column beside REASON: the message about a file that could not be read."""
 
 DIFFERING = "differing_turns"
-"""Column beside REASON: the numbers of the turns, from 0, of which a dialogue's text differs from what was labelled."""
+"""Column beside REASON: the numbers, from 0, of the turns whose text differs from the labelled one."""
 
-OF_REJECTS: tuple[str, ...] = (DETAIL, DIFFERING)
-"""The columns that only rejected rows have something in."""
+KEPT_FILE = "kept_file"
+"""Column beside REASON: the path of the file that is kept instead of a rejected one."""
+
+OF_REJECTS: tuple[str, ...] = (DETAIL, DIFFERING, KEPT_FILE)
+"""The columns that are empty except in rejected rows."""
 
 TOP = pa.struct({"label": pa.int64(), "probability": pa.float32()})
 """One of a turn's three most probable labels."""
 
 LABEL_FIELDS = pa.struct(
     {
-        "label": pa.int64(),  # 0 to 40
+        "label": pa.int64(),  # id in the table's label set (`label_sets.schemas`): 0 to 40 in that of EDOS
         "confidence": pa.float32(),  # probability of that label, 0 to 1
         "top": pa.list_(TOP),
-        "label_source": pa.string(),  # the model that gave the label
+        "label_source": pa.string(),  # the model that assigned the label
     }
 )
-"""What a label adds to a turn."""
+"""The fields that a label adds to a turn."""
 
 
-def labelled(turn: pa.StructType) -> pa.StructType:
-    """Return the type of turns with a label and without a KEY, whatever of both they had before."""
-    return pa.struct([*(field for field in turn if field.name not in (KEY, *LABEL_FIELDS.names)), *LABEL_FIELDS])
+SEVERAL = "labels"
+"""Field beside LABEL_FIELDS where a turn can have several labels: all that it has, the most probable first."""
+
+
+def labelled(turn: pa.StructType, several: bool = False) -> pa.StructType:
+    """Return the type of turns with a label, or several, and without a KEY, whether or not they had any of these."""
+    others = [field for field in turn if field.name not in (KEY, *LABEL_FIELDS.names, SEVERAL)]
+    return pa.struct([*others, *LABEL_FIELDS, *[pa.field(SEVERAL, pa.list_(TOP))] * several])
 
 
 LABELLED_TURN = labelled(TURN)
@@ -168,7 +179,7 @@ LABELLED_TURN = labelled(TURN)
 
 _EMBEDDED = {
     "embeddings": pa.large_binary(),  # little-endian float16, [turns, dim]; null where no stage embedded the turns
-    "embedded_by": pa.string(),  # identity of the encoder; null likewise
+    "embedded_by": pa.string(),  # identity of the encoder; null where there are no embeddings
 }
 """Embeddings of a dialogue's turns; they are not published."""
 
@@ -192,10 +203,68 @@ ANSWERS = pa.list_(
     pa.struct(
         {
             "text": pa.string(),
-            "label": pa.string(),  # name of the one that the answer was written under; null of a model without labels
-            "probability": pa.float64(),  # of the label, as predicted, 0 to 1; null where it was given
+            "label": pa.string(),  # label that the answer was generated for; null for a model without labels
+            "probability": pa.float64(),  # predicted probability of the label, 0 to 1; null where the label was given
             "score": pa.float64(),  # mean log-probability of its tokens, nats
         }
     )
 )
 """Answers of a response model to a dialogue, best first."""
+
+BOOKS = pa.schema(
+    {
+        "book": pa.string(),
+        "title": pa.string(),  # from the catalogue, or null; the author too
+        "author": pa.string(),
+        "files": pa.list_(FILE),
+    }
+)
+"""A book and all its files, several formats or encodings of one text; the unit that is read, split and sharded."""
+
+BOOK_SOURCE = pa.struct(
+    {
+        "kind": pa.string(),  # "text", "tei", "html" or "epub"
+        "path": pa.string(),  # as in FILE
+        "title": pa.string(),  # from the file or the catalogue, or null; author and year too
+        "author": pa.string(),
+        "year": pa.int32(),
+    }
+)
+"""Published facts about a book."""
+
+BLOCK = pa.struct(
+    {
+        "text": pa.string(),
+        "kind": pa.string(),  # as in `sources.books.book.Block`; the next two too
+        "chapter": pa.int32(),
+        "speaker": pa.string(),
+    }
+)
+"""A paragraph of a book."""
+
+_BOOK = {
+    "document_id": pa.string(),
+    "book": pa.string(),
+    "language": pa.string(),
+    "source": BOOK_SOURCE,
+    "reading": READING,
+}
+
+READ_BOOKS = pa.schema({**_BOOK, "text": pa.large_string(), "blocks": pa.list_(BLOCK)})
+"""A book as read: as one text, for recipe `papers`, or as blocks; the other one is null."""
+
+BOOK_TURN = pa.struct(
+    {
+        "text": pa.string(),
+        "sentence_ids": pa.list_(pa.int32()),  # numbers of its blocks (recipe `papers`: paragraphs)
+        "speaker": pa.string(),  # named in the book, or inferred from alternating turns; otherwise null
+        "narration": pa.string(),  # narration between and after its quotations, or null
+    }
+)
+"""What a character says in a book until another one speaks."""
+
+LABELLED_BOOK_TURN = labelled(BOOK_TURN)
+"""A turn of a book with its label."""
+
+BOOK_DIALOGUES = pa.schema({"dialogue_id": pa.string(), **_BOOK, "turns": pa.list_(BOOK_TURN)})
+"""One dialogue a row; the id is `<document_id>#<number of the block in which it begins>`."""

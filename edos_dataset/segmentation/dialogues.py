@@ -1,4 +1,7 @@
-"""Turns to dialogues: a dialogue ends with its scene (`scenes`), or by a long silence alone (EDOS, Section 3)."""
+"""Splits turns into dialogues and judges their certainty.
+
+A dialogue ends with its scene (`scenes`) or, as in the papers, at a long silence (EDOS, Section 3).
+"""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -9,10 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.arrays import nest, unnest
-from edos_dataset.runs.pipeline import Stage, Unit
-from edos_dataset.schema.tables import DIALOGUES, TURN
+from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
+from edos_dataset.schema.tables import DIALOGUES, REASON, TURN
 from edos_dataset.segmentation.scenes import scene_scorer
 from edos_dataset.segmentation.turns.stage import check_certainty
+from edos_dataset.sources.formats import of_messages
 
 _EDGES = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 5, 7.5, 10, 15, 20, 30, 60])  # seconds
 _BINS = ("<0", *(f"{low:g}-{high:g}" for low, high in zip(_EDGES[:-1], _EDGES[1:], strict=True)), ">=60", "unknown")
@@ -20,24 +24,26 @@ _BINS = ("<0", *(f"{low:g}-{high:g}" for low, high in zip(_EDGES[:-1], _EDGES[1:
 
 @dataclass(frozen=True)
 class SegmentDialogues(Stage):
-    """Cut a document where a new scene probably begins, where nobody speaks for long, and where it is not sure that
-    another person begins.
+    """Cut a document where a new scene probably begins, after a long silence, and where a change of speaker is not
+    certain enough.
 
-    A missing time cuts nothing by its silence; the scene is then told from the words alone, and seldom so surely that
-    it cuts. Turns of which no certainty is known stay together.
+    A missing time does not count as silence; the scene is then scored by the words alone, and the score is rarely high
+    enough for a cut. Turns without a known certainty stay together.
 
     Args:
-        gap: seconds without speech, from the end of a turn to the start of the next, beyond which it is always cut, 0
-            or more; the papers' 5.0 goes with `scenes` None.
-        scenes: probability of a new scene, 0 to 1, from which on it is cut (`scenes.scene_scores`); a lower one makes
-            more and shorter dialogues. None looks at silences only, as the papers do.
-        least_certainty: two turns stay together only where it is at least as sure, 0 to 1, that they are two people's;
-            the stage "turns" has the same value.
+        gap: seconds without speech, from the end of a turn to the start of the next, beyond which there is always a
+            cut, 0 or more; the papers' 5.0 goes with `scenes` None.
+        scenes: least probability of a new scene for a cut, 0 to 1 (`scenes.scene_scores`); a lower one makes more and
+            shorter dialogues. None cuts at silences only, as the papers do.
+        least_certainty: two turns stay together only if the certainty that their speakers differ is at least this, 0 to
+            1; the stage "turns" has the same value.
+        chat_gap: the same as `gap` for chats, in which people may answer after hours; scenes do not count there.
     """
 
     gap: float = 10.0
     scenes: float | None = 0.25
     least_certainty: float = 0.0
+    chat_gap: float = 10_800.0
 
     name: ClassVar[str] = "dialogues"
     unit: ClassVar[Unit] = "turns"
@@ -47,6 +53,8 @@ class SegmentDialogues(Stage):
         """Check the parameters."""
         if not self.gap >= 0:
             raise ValueError(f"gap is {self.gap}, but silence is measured in seconds from 0 up; the papers use 5.0")
+        if not self.chat_gap >= 0:
+            raise ValueError(f"chat_gap is {self.chat_gap}, but silence is measured in seconds from 0 up")
         check_certainty(self.least_certainty)
         if self.scenes is not None and not 0 <= self.scenes <= 1:
             raise ValueError(
@@ -59,16 +67,16 @@ class SegmentDialogues(Stage):
             scene_scorer()
 
     def inputs(self) -> dict[str, str]:
-        """Return the hash of the scorer's weights."""
+        """Return the hash of the scorer's weights, by name."""
         return {} if self.scenes is None else {"scenes": scene_scorer().identity}
 
     def records(self) -> dict[str, dict[str, Any]]:
-        """Return how the scorer was made, by its name."""
+        """Return the record of how the scorer was made, by its name."""
         return {} if self.scenes is None else {scene_scorer().record["name"]: scene_scorer().record}
 
     def score(self, table: pa.Table) -> np.ndarray:
-        """Return the probability, float32 [turns], that a new scene begins with each turn of TURNS; NaN for the first
-        of a document.
+        """Return the probability that a new scene begins with each turn of TURNS, float32 [turns]; NaN for the first of
+        a document.
         """
         turns, offsets = unnest(table, "turns")
         scores = np.full(len(turns), np.nan, np.float32)
@@ -87,10 +95,12 @@ class SegmentDialogues(Stage):
         lengths = np.diff(offsets)
         first = np.zeros(len(turns), bool)
         first[offsets[:-1][lengths > 0]] = True
-        cuts = _silences(turns) > self.gap
+        chats = np.repeat(of_messages(table["source"]), lengths)
+        cuts = _silences(turns) > np.where(chats, self.chat_gap, self.gap)
         cuts |= turns.field("new_speaker").to_numpy(zero_copy_only=False) < np.float32(self.least_certainty)
         if self.scenes is not None:
             scores = self.score(table)
+            scores[chats] = np.nan
             cuts |= scores >= self.scenes
             known = {field.name: turns.field(field.name) for field in TURN}
             same_scene = pa.array(1 - scores, pa.float32(), from_pandas=True)
@@ -105,16 +115,14 @@ class SegmentDialogues(Stage):
             if field.name in table.column_names
             else pa.nulls(len(rows), field.type)
             for field in DIALOGUES
-            if field.name != "turns"  # of the whole document; a dialogue gets its own below
+            if field.name != "turns"  # they cover the whole document; a dialogue gets its own below
         }
         columns["dialogue_id"] = pc.binary_join_element_wise(documents, first_ids.cast(pa.string()), "#")
         columns["turns"] = pa.ListArray.from_arrays(pa.array(np.r_[starts, len(turns)], pa.int32()), turns)
         return pa.table({name: columns[name] for name in DIALOGUES.names}, schema=DIALOGUES)
 
     def tally(self, table: pa.Table) -> dict[str, int]:
-        """Count all pairs of adjacent turns of a document by the silence between them, also the pairs that the cuts
-        part.
-        """
+        """Count all pairs of adjacent turns of a document, cut or not, by the silence between them."""
         turns, offsets = unnest(table, "turns")
         if not len(turns):
             return {}
@@ -127,7 +135,76 @@ class SegmentDialogues(Stage):
 
 
 def _silences(turns: pa.StructArray) -> np.ndarray:
-    """Return the seconds between each turn and the one before; NaN where a time is missing, and for the first."""
+    """Return the seconds between each turn and the previous one; NaN for the first and where a time is missing."""
     start: np.ndarray = turns.field("start").to_numpy(zero_copy_only=False)
     end = turns.field("end").to_numpy(zero_copy_only=False)
     return np.r_[np.nan, start[1:] - end[:-1]] if len(start) else start
+
+
+UNSURE = "unsure"
+"""Reason of a dialogue that is not certain enough."""
+
+OF_BOUNDARIES, OF_TURNS = 1.0, 0.0
+"""The calibration: the logarithm of the certainty is OF_BOUNDARIES times the summed log-probabilities of the
+boundaries, plus OF_TURNS for each turn, for errors that no boundary shows, such as damaged text.
+"""
+
+
+@dataclass(frozen=True)
+class JudgeDialogues(Stage):
+    """Estimate the probability that a dialogue has no error (`certainty`) and the number of its errors
+    (`expected_errors`).
+
+    Errors are turns of two people, and boundaries at which the same person continues or a new scene begins. Both
+    estimates come from `new_speaker`, `one_speaker` and `same_scene` of the turns. They are null if one of the first
+    two is; unknown scenes are left out.
+
+    Args:
+        least: dialogues with a lower certainty are rejected, 0 to 1.
+    """
+
+    least: float = 0.0
+
+    name: ClassVar[str] = "certainty"
+    unit: ClassVar[Unit] = "dialogues"
+    needs, gives = ("turns",), ("certainty", "expected_errors")
+
+    def __post_init__(self) -> None:
+        """Check the parameter."""
+        check_ranges(self, least=(0, 1))
+
+    def __call__(self, table: pa.Table) -> pa.Table:
+        """Judge DIALOGUES."""
+        turns, offsets = unnest(table, "turns")
+        new, one, scene = (
+            turns.field(name).to_numpy(zero_copy_only=False).astype(np.float64)
+            for name in ("new_speaker", "one_speaker", "same_scene")
+        )
+        scene[np.isnan(scene)] = 1
+        first = offsets[:-1][np.diff(offsets) > 0]
+        new[first] = scene[first] = 1  # no boundary is needed where a dialogue begins
+        with np.errstate(divide="ignore"):
+            logs = _sums(np.log(new) + np.log(one) + np.log(scene), offsets)
+        certainty = np.exp(OF_BOUNDARIES * logs + OF_TURNS * np.diff(offsets))
+        for name, values in (
+            ("certainty", certainty),
+            ("expected_errors", _sums((1 - new) + (1 - one) + (1 - scene), offsets)),
+        ):
+            column = pa.array(values.astype(np.float32), pa.float32(), from_pandas=True)
+            place = table.schema.get_field_index(name)
+            table = table.append_column(name, column) if place < 0 else table.set_column(place, name, column)
+        if not self.least:
+            return table
+        unsure = pc.less(table["certainty"], pa.scalar(self.least, pa.float32()))
+        return table.append_column(
+            REASON, pc.if_else(pc.fill_null(unsure, False), UNSURE, pa.scalar(None, pa.string()))
+        )
+
+
+def _sums(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return the sum of each dialogue's values, computed separately so that neighbours do not affect its rounding."""
+    sums = np.zeros(len(offsets) - 1)
+    there = np.diff(offsets) > 0
+    if there.any():
+        sums[there] = np.add.reduceat(values, offsets[:-1][there])
+    return sums

@@ -1,10 +1,11 @@
-"""Where a new scene begins: learned from films of which the scenes are known.
+"""The probability that a new scene begins with a turn, learned from films with known scenes.
 
-A silence alone tells it badly, as people are silent inside a scene too, and music hides the silence between two. A
-small network sees the pause among the pauses of its film, which words and names go on across the border, and how the
-turns at it begin and end (`scene_features`). `training/train_scenes.py` fits it; here it is carried out in numpy.
+A silence alone is a poor sign, as people are silent inside a scene too, and music hides the silence between two scenes.
+A small network sees how the pause compares with the others of its film, which words and names continue across the
+boundary, and how the turns around it begin and end (`scene_features`). `training/train_scenes.py` fits it; here it runs
+in numpy.
 
-A document is carried out by itself, so that its scores are the same whatever else is in a batch.
+Each document is scored separately, so its scores do not depend on the rest of a batch.
 """
 
 import json
@@ -19,27 +20,28 @@ import pyarrow as pa
 
 from edos_dataset.arrays import Bools, Doubles, Floats, Ints
 from edos_dataset.encoders.folders import identify, pack, read_folder, usable, write_folder
-from edos_dataset.languages.codes import same_language
-from edos_dataset.segmentation.scene_features import Features, matrix, read_features, word_codes
-from edos_dataset.segmentation.scene_words import Words
+from edos_dataset.languages import same_language
+from edos_dataset.segmentation.scene_features import Features, Words, matrix, read_features, word_codes
 
 WEIGHTS = Path(__file__).with_name("weights") / "scenes"
-"""The folder of the scorer that ships."""
+"""The folder of the shipped scorer."""
 
 _FILE = "scenes.safetensors"
 VIEWS = ("words", "any", "untimed")
-"""What a network sees: all there is, in the language whose words were learned; all but words; and no times either."""
+"""The features of a network: all (only for the language of the learned words), all but words, or neither words nor
+times.
+"""
 
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """One hidden layer of tanh over some features.
+    """A network with one hidden layer of tanh units.
 
     Attributes:
-        names: of the features; behind them comes the sum of the weights of words, where words are weighed.
+        names: names of the features; the summed weights of words are an additional last input if the network uses them.
         first: float64 [inputs + 1, units], the bias last.
         second: float64 [units + 1], the bias last.
-        words: float64 [2 ** bits] weights of words, or [0] where they are not looked at.
+        words: float64 [2 ** bits] weights of words, or [0] where the network ignores words.
     """
 
     names: tuple[str, ...]
@@ -48,7 +50,7 @@ class Network:
     words: Doubles
 
     def __post_init__(self) -> None:
-        """Refuse arrays that don't go with one another."""
+        """Raise ValueError if the arrays do not fit together."""
         inputs = len(self.names) + bool(len(self.words))
         if self.first.ndim != 2 or len(self.first) != inputs + 1 or self.second.shape != (self.first.shape[1] + 1,):
             raise ValueError(
@@ -64,19 +66,19 @@ class Network:
         """Return the log-odds of a new scene at each turn of a document, float64 [turns]."""
         inputs = matrix(features, self.names).astype(np.float64)
         if len(self.words):
-            code, border = word_codes(words, words.masked(names), len(self.words).bit_length() - 1)
-            inputs = np.c_[inputs, np.bincount(border, self.words[code], len(inputs))]
+            code, boundary = word_codes(words, words.masked(names), len(self.words).bit_length() - 1)
+            inputs = np.c_[inputs, np.bincount(boundary, self.words[code], len(inputs))]
         odds: Doubles = np.tanh(inputs @ self.first[:-1] + self.first[-1]) @ self.second[:-1] + self.second[-1]
         return odds
 
 
 @dataclass(frozen=True, eq=False)
 class SceneScorer:
-    """Score borders between turns by a network for what is known of them.
+    """Scores boundaries between turns, each with the network for the features that it has.
 
     Attributes:
-        networks: by VIEWS.
-        language: whose words were learned, ISO 639-1.
+        networks: the networks, by VIEWS.
+        language: language of the learned words, ISO 639-1.
         record: how it was made: data, metrics, licences.
     """
 
@@ -86,11 +88,11 @@ class SceneScorer:
 
     @property
     def identity(self) -> str:
-        """Digest (16 hex digits) of all that decides a score, for fingerprints."""
+        """Digest (16 hex digits) of everything that affects a score, for fingerprints."""
         return identify(self._packed())
 
     def scores(self, turns: pa.StructArray, offsets: Ints, language: str | None) -> Floats:
-        """Score every turn of some documents of one language; see `scene_scores`."""
+        """Score every turn of documents in one language; see `scene_scores`."""
         scores = np.full(len(turns), np.nan, np.float32)
         view = "words" if same_language(language or self.language, self.language) else "any"
         start, end = (turns.field(name).to_numpy(zero_copy_only=False) for name in ("start", "end"))
@@ -112,11 +114,11 @@ class SceneScorer:
 
     @classmethod
     def load(cls, folder: str | Path = WEIGHTS) -> "SceneScorer":
-        """Load what `save` wrote.
+        """Load a scorer that `save` wrote.
 
         Raises:
-            FileNotFoundError: the folder holds no such scorer.
-            ValueError: a file of it is damaged.
+            FileNotFoundError: the folder contains no scorer.
+            ValueError: one of its files is damaged.
         """
         arrays, packed_facts, record = read_folder(folder, _FILE)
         with usable(Path(folder) / _FILE):
@@ -142,19 +144,19 @@ class SceneScorer:
 
 @cache
 def scene_scorer() -> SceneScorer:
-    """Return the scorer that ships, read once in a process."""
+    """Return the shipped scorer, which is read once per process."""
     return SceneScorer.load()
 
 
 def scene_scores(turns: pa.StructArray, offsets: Ints, language: str | None) -> Floats:
-    """Say how likely it is that a new scene begins with a turn.
+    """Return the probability that a new scene begins with each turn.
 
-    The score of a document depends on no other one.
+    The scores of a document do not depend on the others.
 
     Args:
         turns: structs with `text`, `start` and `end` (seconds or null), document after document.
         offsets: int [documents + 1] positions at which each document begins, from 0.
-        language: of the documents, ISO 639-1; None is taken for English. Words are looked at in English only.
+        language: language of the documents, ISO 639-1; None means English. Words count in English only.
 
     Returns:
         float32 [turns], calibrated probabilities, 0 to 1; NaN for the first turn of a document.

@@ -1,4 +1,4 @@
-"""From the tokens of OPUS back to text as people write it."""
+"""Conversion of the tokens of OPUS back to running text."""
 
 import re
 from collections.abc import Sequence
@@ -23,21 +23,21 @@ _DOTS = frozenset(".…")
 
 
 def detokenize(sentences: Sequence[str], language: str = "en") -> list[str]:
-    """Undo the spaces that a tokenizer put between words and punctuation.
+    """Remove the spaces that a tokenizer put between words and punctuation.
 
-    Closing punctuation and the endings of contractions go to the word before, opening punctuation to the word behind;
-    straight quotes open and close by turns. A single dash keeps its spaces, since at the start of a line it announces a
-    new speaker.
+    Closing punctuation and the endings of contractions are joined to the word before, opening punctuation to the word
+    after; straight quotes open and close alternately. A single dash keeps its spaces, since at the start of a line it
+    announces a new speaker.
 
     Args:
-        sentences: tokens of a sentence with a single space between two; no line breaks.
+        sentences: the tokens of each sentence, joined by single spaces; no line breaks.
         language: code of the language; elided articles are joined in French, Italian and Catalan.
     """
     # All sentences at once: one pass over a long string takes a tenth of the time of a pass over each sentence.
     text = _CLOCK.sub(":", _LEFT.sub("", "\n".join(sentences)))
     for opening in _OPENING:
         text = text.replace(opening, opening[0])
-    # "can'T": OPUS gave the true case of "CAN" only
+    # "can'T": OPUS restored the case of "CAN" only
     text = _SHOUTED_ENDING.sub(lambda match: match[0].lower(), text.replace("- -", "--"))
     if any(sign in text for sign in "$£€#"):
         text = _AMOUNT.sub(r"\1", text)
@@ -48,7 +48,7 @@ def detokenize(sentences: Sequence[str], language: str = "en") -> list[str]:
 
 def _finish(line: str) -> str:
     if line[:1] in _DOTS:
-        rest = line.lstrip(".… ")  # dots that continue the sentence before: "... and" is "...and"
+        rest = line.lstrip(".… ")  # dots that continue the previous sentence: "... and" becomes "...and"
         line = line[: len(line) - len(rest)].replace(" ", "") + rest
     if '"' in line:
         line = _pair(line, '"')
@@ -60,12 +60,11 @@ def _finish(line: str) -> str:
 def _pair(line: str, quote: str) -> str:
     """Join free-standing quotes to what they open or close.
 
-    Where none is open a quote opens, unless no word comes behind it: the sentences of one quotation stand apart in the
-    corpus.
+    A quote opens if none is open, unless no word follows it: the corpus separates the sentences of a quotation.
     """
     before, *parts = _FREE_QUOTES[quote].split(line)
     last_words = max((index for index, part in enumerate(parts) if _WORD.search(part)), default=-1)
-    pieces = [before]  # no piece but the first follows another without a quote or a blank between
+    pieces = [before]  # every piece but the first follows a quote or a blank
     is_open = False
     for index, part in enumerate(parts):
         letter = None
@@ -84,11 +83,11 @@ def _pair(line: str, quote: str) -> str:
 
 
 def _join_letter(pieces: list[str], part: str, is_last: bool) -> list[str] | None:
-    """Return what an apostrophe that stands for a letter ("goin '", "' cause") adds to the pieces before it, the last
-    of which loses the blanks at its end; null if it may be a quote.
+    """Return what an apostrophe in place of a letter ("goin '", "' cause") adds to the pieces before it; the last of
+    these loses its trailing blanks. Null if the apostrophe may be a quote.
 
-    Behind "-ing" it goes, as OPUS wrote the word out. A last one in the middle of a line closes nothing and opens
-    nothing: OPUS took its word for another.
+    After "-ing" it is removed, as OPUS completed the word. If it is the last in the middle of a line, it neither closes
+    nor opens a quote: OPUS mistook the word for another.
     """
     if _CLIPPED_START.match(part):
         return ["'", part[1:]]

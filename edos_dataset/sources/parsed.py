@@ -1,22 +1,22 @@
-"""What every reader returns, and the error by which it refuses a file."""
+"""The result of a subtitle reader, and the error with which any reader refuses a file."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 LONGEST_LINE = 20_000
-"""Characters; a file with a longer line is no subtitle, and would make every later stage slow."""
+"""Maximum characters per line; a file with a longer one is not a subtitle, and would slow down every later stage."""
 
 MOST_LINES = 100_000
-"""Lines, cues or sentences of a file; a day that says something new every second has fewer."""
+"""Maximum number of lines, cues or sentences per file; a day with a new line every second has fewer."""
 
 
 class ReadError(Exception):
-    """A file cannot be read: it is quarantined, and the run goes on.
+    """A file cannot be read: it is quarantined, and the run continues.
 
     Attributes:
         reason: code under which the file is counted, such as "malformed_xml".
-        detail: what is wrong and where (line, byte), for a person.
+        detail: what is wrong and where (line, byte), in words.
     """
 
     def __init__(self, reason: str, detail: str) -> None:
@@ -27,7 +27,7 @@ class ReadError(Exception):
 
 
 def refuse_more(what: str, number: int, most: int) -> None:
-    """Refuse a file that has more of something than any film, before that takes time and memory.
+    """Refuse a file that has more of something than any film has, before it takes time and memory.
 
     Raises:
         ReadError: with the reason not_subtitles.
@@ -37,7 +37,7 @@ def refuse_more(what: str, number: int, most: int) -> None:
 
 
 def refuse_longer(lines: list[str]) -> None:
-    """Refuse a file of at least one line that has a line of more than `LONGEST_LINE` characters.
+    """Refuse a file with a line of more than `LONGEST_LINE` characters; there must be at least one line.
 
     Raises:
         ReadError: with the reason not_subtitles.
@@ -49,13 +49,13 @@ def refuse_longer(lines: list[str]) -> None:
 
 @dataclass(slots=True)
 class Facts:
-    """What a file says about itself and its film; null or empty where it says nothing.
+    """What a file states about itself and its film; null or empty if not stated.
 
     Attributes:
         language: name of the language in English ("English").
-        is_part: the file holds one of several discs of the film.
-        confidence: how well the subtitle fits its language by OPUS, 0 to 1.
-        doubtful: share of words that OPUS found unknown or corrected, 0 to 1.
+        is_part: whether the file holds one of several discs of the film.
+        confidence: how well the subtitle fits its language according to OPUS, 0 to 1.
+        doubtful: fraction of words that OPUS found unknown or corrected, 0 to 1.
     """
 
     year: int | None = None
@@ -67,7 +67,7 @@ class Facts:
     doubtful: float | None = None
 
     def __post_init__(self) -> None:
-        """Check the numbers, by which files are compared."""
+        """Check the numbers, which are used to compare files."""
         for name, least, most in (("year", 1, 9999), ("confidence", 0, 1), ("doubtful", 0, 1)):
             value = getattr(self, name)
             if value is not None and not least <= value <= most:
@@ -76,7 +76,7 @@ class Facts:
 
 @dataclass(slots=True)
 class Parsed:
-    """The lines of a file as flat columns of one length, and its facts.
+    """The lines of a file as flat columns of equal length, and its facts.
 
     Attributes:
         ids: int32, number of each line in the file.
@@ -84,12 +84,14 @@ class Parsed:
         starts: float64 seconds, NaN where unknown.
         ends: the same.
         first_blocks: int32, number of the block in which the line begins, from 0.
-        last_blocks: int32, number of that in which it ends.
+        last_blocks: int32, number of the block in which it ends.
         bad_times: times dropped as missing, backward or absurd.
         encoding: how the bytes were decoded.
         encoding_confidence: 0 to 1.
-        facts: what the file says about itself.
-        speakers: speaker of each line where the file names any.
+        facts: what the file states about itself.
+        speakers: speaker of each line, if the file names any.
+        kind: kind of the format found in the content; null for the one given by the file's name.
+        left_out: kind of what was not said, such as notices and pictures in a chat → number.
     """
 
     ids: np.ndarray
@@ -103,9 +105,11 @@ class Parsed:
     encoding_confidence: float
     facts: Facts = field(default_factory=Facts)
     speakers: list[str | None] | None = None
+    kind: str | None = None
+    left_out: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Check that the columns are of one length; a reader that gets this wrong must not spoil other files."""
+        """Check that the columns have equal length; a reader that gets this wrong must not affect other files."""
         names = ("ids", "texts", "starts", "ends", "first_blocks", "last_blocks")
         lengths = {name: len(getattr(self, name)) for name in names}
         if self.speakers is not None:
@@ -113,7 +117,16 @@ class Parsed:
         if len(set(lengths.values())) > 1:
             raise ValueError(f"the columns of a parsed file must be of one length, got {lengths}")
 
+    def take(self, places: np.ndarray) -> "Parsed":
+        """Return the lines at given positions, in that order; positions may repeat."""
+        return replace(
+            self,
+            texts=[self.texts[place] for place in places.tolist()],
+            speakers=self.speakers and [self.speakers[place] for place in places.tolist()],
+            **{name: getattr(self, name)[places] for name in ("ids", "starts", "ends", "first_blocks", "last_blocks")},
+        )
+
     @property
     def timed_share(self) -> float:
-        """Share of the lines that have both times, 0 to 1."""
+        """Fraction of the lines that have both times, 0 to 1."""
         return float(np.mean(~np.isnan(self.starts) & ~np.isnan(self.ends))) if self.texts else 0.0

@@ -1,6 +1,7 @@
-"""The first stage: from the files of a film to the lines of its best file."""
+"""The first stage of a run: reads the files of a film or book, and keeps the content of the best one."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, ClassVar
 
@@ -9,37 +10,37 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from edos_dataset.arrays import nest
-from edos_dataset.languages.codes import check_language, code_of_language
-from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
-from edos_dataset.schema.tables import DETAIL, LINE, LINES, READING, REASON, SOURCE
+from edos_dataset.languages import code_of_language
+from edos_dataset.languages.detection import LINE_CHARACTERS, SAMPLE_LINES
+from edos_dataset.schema.tables import BLOCK, LINE, LINES, READ_BOOKS, REASON
+from edos_dataset.sources.books.book import CONTENTS, NOTE, Book
+from edos_dataset.sources.books.plain import outline_text
 from edos_dataset.sources.documents import OTHER_LANGUAGE as OTHER_LANGUAGE
-from edos_dataset.sources.documents import (
-    keep_best,
-    notes_of,
-    read_file,
-    refuse_foreign,
-    struct_of,
-    tally_reading,
-)
-from edos_dataset.sources.formats import code_of_others, formats
+from edos_dataset.sources.documents import Document, ReadDocuments, rejected_files
+from edos_dataset.sources.formats import code_of_others, formats, read_book
 from edos_dataset.sources.parsed import Facts, Parsed, refuse_longer
+from edos_dataset.sources.subtitles.bilingual import one_language
+from edos_dataset.sources.subtitles.speakers import name_speakers, one_voice_a_block
 
-OTHER_FILE = "other_file_of_film"
-"""Reason of a readable file of which the film has a better one."""
+OTHER_FILE, OTHER_FILE_OF_BOOK = "other_file_of_film", "other_file_of_book"
+"""Reasons for a readable file if the film or book has a better one."""
+
+_FORMS = ("tei", "epub", "html", "text")
+"""Forms of books, those that describe their parts better first."""
 
 
 @dataclass(frozen=True)
-class ReadFilms(Stage):
+class ReadFilms(ReadDocuments[Parsed]):
     """Read all files of each film and keep the best one in the language wanted.
 
-    A file is believed to be in that language unless its path or its header names another one, or its letters or words
-    are of another one (`languages.detection`). Of the files that can be read the best one is, by the first of these
-    points in which two differ:
+    A file is taken to be in that language unless its path or its header names another one, or its letters or words
+    are of another one (`languages.detection`). The best of the readable files is decided by the first of these points
+    in which two differ:
 
     1. it holds the whole film rather than one of several discs (`<cds>`);
-    2. a larger share of its lines is timed, in steps of 5 %: without times no dialogue can be cut;
-    3. a smaller share of its words was unknown to OPUS or had to be corrected (scans, bad translations), in steps of 2
-       %;
+    2. a larger fraction of its lines is timed, in steps of 5 %: without times no dialogue can be cut;
+    3. a smaller fraction of its words was unknown to OPUS or had to be corrected (scans, bad translations), in steps of
+       2 %;
     4. a higher confidence of OPUS that the subtitle is in its language;
     5. more lines;
     6. the smaller document id.
@@ -48,156 +49,211 @@ class ReadFilms(Stage):
     dialogue in it three times.
 
     Attributes:
-        language: code of the language wanted (ISO 639: "en", "pt_br"); the stages behind this one take it from here.
-        detect_language: whether letters and words are looked at.
-        max_bytes: largest size of an unpacked file, 1 byte to 2 GiB. It bounds what a file can take of memory: at the
-            default SubRip 22 times as much, WebVTT 26, ASS 21 and OPUS 16, measured on the hardest files known.
-        max_seconds: time that reading one file may take, above 0 and up to a million seconds by the clock on the wall,
-            where `time_limit` can tell. It is there for files that were made to hold a run up: a real one takes less
-            than a hundredth of the default, so what comes out does not depend on the machine.
+        language: code of the language wanted (ISO 639: "en", "pt_br"); later stages take it from here.
+        detect_language: whether letters and words are looked at; of subtitles in two languages at once only the lines
+            in the language wanted are then read.
+        names: whether the marks of a whole file say who speaks ("[Ben]", "Ben's iPhone:"; `subtitles.speakers`); the
+            papers know "NAME:" alone.
+        max_bytes: largest size of an unpacked file, 1 byte to 2 GiB. It bounds the memory that a file can take: 22
+            times as much for SubRip at the default, 26 for WebVTT, 21 for ASS and 16 for OPUS, measured on the hardest
+            files known.
+        max_seconds: wall-clock time that reading one file may take, above 0 and up to a million seconds, where the
+            platform can measure it (`documents.time_limit`). It stops files that were made to hold a run up: a real
+            one takes less than a hundredth of the default, so the result does not depend on the machine.
     """
 
-    name: ClassVar[str] = "read"
-    unit: ClassVar[Unit] = "files"
     needs, gives, ends = ("files",), ("lines",), ("files",)
+    document: ClassVar[str] = "film"
+    other_file: ClassVar[str] = OTHER_FILE
+    schema: ClassVar[pa.Schema] = LINES
 
     language: str = "en"
     detect_language: bool = True
+    names: bool = True
     max_bytes: int = 16 * 2**20
     max_seconds: float = 60.0
-
-    def __post_init__(self) -> None:
-        """Check the parameters."""
-        check_language(self.language)
-        check_ranges(self, max_bytes=(1, 1 << 31), max_seconds=(1e-3, 1e6))
-
-    def __call__(self, table: pa.Table) -> pa.Table:
-        """Read FILMS into LINES, a row for each file, with the columns `reason` and `detail`; rejected files have no
-        lines.
-        """
-        rows: list[_Document] = []
-        for film, files in zip(table["film"].to_pylist(), table["files"].to_pylist(), strict=True):
-            rows += self._read_film(film, files)
-        return _to_table(rows)
 
     def inputs(self) -> dict[str, str]:
         """Return the hashes of the code of other packages' formats."""
         return code_of_others()
 
     def tally(self, table: pa.Table) -> dict[str, int]:
-        """Count the files read by encoding, the times that were dropped, and the files in other languages by theirs."""
+        """Count the files read by encoding, the times dropped, and the files in other languages by language."""
         kept = table.filter(pc.is_null(table[REASON])) if REASON in table.column_names else table
         bad = int(pc.sum(pc.struct_field(kept["reading"], "bad_times")).as_py() or 0)
-        return tally_reading(table) | {"bad times": bad}
+        counts = super().tally(table) | {"bad times": bad}
+        for notes in pc.struct_field(kept["reading"], "left_out").to_pylist():
+            for kind, number in notes or ():
+                counts[f"left out: {kind}"] = counts.get(f"left out: {kind}", 0) + number
+        return counts
 
     def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
-        """Return path, reason and message of each file that could not be read, not of one that is not wanted."""
-        return notes_of(rejected, (OTHER_FILE, OTHER_LANGUAGE))
+        """Return path, reason and message of each file that could not be read; unwanted files are left out."""
+        return rejected_files(rejected, (OTHER_FILE, OTHER_LANGUAGE))
 
-    def _read_film(self, film: str, files: list[dict[str, Any]]) -> list["_Document"]:
-        rows = [_Document(film, file, file["language"] or self.language) for file in files]
-        return keep_best(rows, self._read_wanted, self.max_seconds, OTHER_FILE, "the film has a better file")
+    def _read_file(self, row: Document[Parsed], data: bytes) -> Parsed:
+        format = formats()[row.file["kind"]]
+        parsed = format.reader(data, row.file["language"] or self.language)
+        format = formats()[parsed.kind or row.file["kind"]]
+        refuse_longer(parsed.texts)
+        if not format.whole_sentences and self.detect_language:
+            parsed = one_language(parsed, self.language)
+        if not format.whole_sentences:
+            parsed = name_speakers(parsed) if self.names else one_voice_a_block(parsed)
+        self._to_table(
+            [replace(row, read=parsed)]
+        )  # fails for content that no table can hold, such as a lone surrogate
+        return parsed
 
-    def _read_wanted(self, row: "_Document") -> None:
-        self._read_file(row)
-        self._check_language(row)
-
-    def _read_file(self, row: "_Document") -> None:
-        file = row.file
-
-        def read(data: bytes) -> None:
-            parsed = row.parsed = formats()[file["kind"]].reader(data, file["language"] or self.language)
-            refuse_longer(parsed.texts)
-            _to_table([row])  # what a reader may give that no table can hold, such as half a character
-
-        read_file(file, self.max_bytes, read)
-
-    def _check_language(self, row: "_Document") -> None:
-        """Refuse a file in another language than the one wanted."""
-        assert row.parsed is not None
-        header, path = row.parsed.facts.language, row.file["language"]
-        claims = (("its path", path, path), ("it", header, code_of_language(header)))
-        refuse_foreign(claims, row.parsed.texts if self.detect_language else [], self.language)
-
-
-@dataclass(slots=True)
-class _Document:
-    film: str
-    file: dict[str, Any]
-    language: str | None  # of a file in another language that one, or null if it is not known
-    parsed: Parsed | None = None
-    reason: str | None = None
-    detail: str | None = None
-
-    def reject(self, reason: str, detail: str) -> None:
-        self.parsed = None
-        self.reason = reason
-        self.detail = f"{self.file['path']}: {detail}"
-
-    def rank(self) -> tuple[Any, ...]:
-        """Return what the best file of a film has the least of."""
-        facts = self.parsed.facts if self.parsed else Facts()
-        timed, lines = (self.parsed.timed_share, len(self.parsed.texts)) if self.parsed else (0.0, 0)
+    def _rank(self, row: Document[Parsed]) -> tuple[Any, ...]:
+        assert row.read is not None
+        facts = row.read.facts
         doubtful, confidence = round((facts.doubtful or 0.0) * 50), facts.confidence or 0.0
-        return facts.is_part, -round(timed * 20), doubtful, -confidence, -lines, self.file["document_id"]
+        timed, lines = round(row.read.timed_share * 20), len(row.read.texts)
+        return facts.is_part, -timed, doubtful, -confidence, -lines, row.file["document_id"]
+
+    def _claims(self, row: Document[Parsed]) -> Iterable[tuple[str, str | None, str | None]]:
+        assert row.read is not None
+        header, path = row.read.facts.language, row.file["language"]
+        return ("its path", path, path), ("it", header, code_of_language(header))
+
+    def _texts(self, row: Document[Parsed]) -> Sequence[str]:
+        assert row.read is not None
+        return row.read.texts
+
+    def _source(self, row: Document[Parsed]) -> dict[str, Any]:
+        facts = row.read.facts if row.read else Facts()
+        stated = {name: row.file[name] for name in ("kind", "path", "imdb_id")}
+        stated["kind"] = (row.read and row.read.kind) or stated["kind"]
+        return {**stated, "year": row.file["year"] or facts.year, "genres": facts.genres}
+
+    def _reading(self, row: Document[Parsed]) -> dict[str, Any]:
+        if row.read is None:
+            return {"bad_times": 0}
+        return {
+            "encoding": row.read.encoding,
+            "encoding_confidence": row.read.encoding_confidence,
+            "original_language": row.read.facts.original_language,
+            "bad_times": row.read.bad_times,
+            "left_out": list(row.read.left_out.items()) or None,
+        }
+
+    def _contents(self, rows: Sequence[Document[Parsed]]) -> list[pa.Array]:
+        offsets = list(accumulate((len(row.read.texts) if row.read else 0 for row in rows), initial=0))
+        read = [row.read for row in rows if row.read]
+        numbers = {
+            name: np.concatenate([*(getattr(parsed, name) for parsed in read), np.empty(0)])
+            for name in ("ids", "starts", "ends", "first_blocks", "last_blocks")
+        }
+        columns = {
+            "id": numbers["ids"].astype(np.int32),
+            "text": [text for parsed in read for text in parsed.texts],
+            "start": pa.array(numbers["starts"], from_pandas=True),
+            "end": pa.array(numbers["ends"], from_pandas=True),
+            "first_block": numbers["first_blocks"].astype(np.int32),
+            "last_block": numbers["last_blocks"].astype(np.int32),
+            "dash": pa.array(np.zeros(offsets[-1], dtype=bool)),
+            "speaker": pa.array(
+                [speaker for parsed in read for speaker in parsed.speakers or [None] * len(parsed.texts)], pa.string()
+            ),
+        }
+        return [nest(offsets, LINE, columns)]
 
 
-def _to_table(rows: list[_Document]) -> pa.Table:
-    parsed = [row.parsed for row in rows]
-    facts = [document.facts if document else None for document in parsed]
-    source: dict[str, list[Any]] = {
-        "kind": [row.file["kind"] for row in rows],
-        "path": [row.file["path"] for row in rows],
-        "imdb_id": [row.file["imdb_id"] for row in rows],
-        "year": [row.file["year"] or (fact.year if fact else None) for row, fact in zip(rows, facts, strict=True)],
-        "genres": [fact.genres if fact else [] for fact in facts],
-    }
-    reading: dict[str, list[Any]] = {
-        "encoding": [document.encoding if document else None for document in parsed],
-        "encoding_confidence": [document.encoding_confidence if document else None for document in parsed],
-        "original_language": [fact.original_language if fact else None for fact in facts],
-        "bad_times": [document.bad_times if document else 0 for document in parsed],
-    }
-    columns = [
-        pa.array([row.file["document_id"] for row in rows], pa.string()),
-        pa.array([row.film for row in rows], pa.string()),
-        pa.array([row.language for row in rows], pa.string()),
-        struct_of(SOURCE, source),
-        struct_of(READING, reading),
-        _lines(
-            [document for document in parsed if document],
-            [len(document.texts) if document else 0 for document in parsed],
-        ),
-        pa.array([row.reason for row in rows], pa.string()),
-        pa.array([row.detail for row in rows], pa.string()),
-    ]
-    schema = pa.schema([*LINES, pa.field(REASON, pa.string()), pa.field(DETAIL, pa.string())])
-    return pa.Table.from_arrays(columns, schema=schema)
+@dataclass(frozen=True)
+class ReadBooks(ReadDocuments[Book]):
+    """Read all files of each book and keep the best one in the language wanted.
 
+    A book is taken to be in that language unless the catalogue, its folder, its own header, its letters or its words
+    say otherwise. The best of the readable files is decided by the first of these points in which two differ:
 
-def _lines(parsed: list[Parsed], lengths: list[int]) -> pa.ListArray:
-    offsets = list(accumulate(lengths, initial=0))
-    total = offsets[-1]
-    columns = {
-        "id": _concatenate([document.ids for document in parsed], np.int32),
-        "text": [text for document in parsed for text in document.texts],
-        "start": pa.array(_concatenate([document.starts for document in parsed], np.float64), from_pandas=True),
-        "end": pa.array(_concatenate([document.ends for document in parsed], np.float64), from_pandas=True),
-        "first_block": _concatenate([document.first_blocks for document in parsed], np.int32),
-        "last_block": _concatenate([document.last_blocks for document in parsed], np.int32),
-        "dash": pa.array(np.zeros(total, dtype=bool)),
-        "speaker": _speakers(parsed, total),
-    }
-    return nest(offsets, LINE, columns)
+    1. no character that its encoding could not show;
+    2. as plain text it was in UTF-8, or in the encoding that it names;
+    3. the form: TEI, EPUB, HTML, plain text (for recipe `papers` plain text first);
+    4. more text, in steps of a twentieth;
+    5. the smaller document id.
 
+    Args:
+        language: code of the language wanted (ISO 639: "en", "hu"); later stages take it from here.
+        plain: return the one text that recipe `papers` reads instead of blocks.
+        detect_language: whether letters and words are looked at.
+        max_bytes: largest size of an unpacked file, 1 byte to 2 GiB.
+        max_seconds: wall-clock time that reading one file may take, above 0 and up to a million seconds; a novel takes
+            a tenth of a second.
+    """
 
-def _speakers(parsed: list[Parsed], total: int) -> pa.Array:
-    if not any(document.speakers for document in parsed):
-        return pa.nulls(total, pa.string())
-    return pa.array(
-        [speaker for document in parsed for speaker in document.speakers or [None] * len(document.texts)], pa.string()
-    )
+    language: str = "en"
+    plain: bool = False
+    detect_language: bool = True
+    max_bytes: int = 128 * 2**20
+    max_seconds: float = 120.0
 
+    needs, gives, ends = ("files",), ("text", "blocks"), ("files",)
+    document: ClassVar[str] = "book"
+    other_file: ClassVar[str] = OTHER_FILE_OF_BOOK
+    schema: ClassVar[pa.Schema] = READ_BOOKS
 
-def _concatenate(arrays: list[np.ndarray], dtype: type) -> np.ndarray:
-    return np.concatenate([*arrays, np.empty(0, dtype)]).astype(dtype, copy=False)
+    def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
+        """Return path, reason and message of each rejected file, wanted or not, with the key of its book."""
+        notes = zip(rejected_files(rejected), rejected["book"].to_pylist(), strict=True)
+        return [{**note, "book": book} for note, book in notes]
+
+    def _read_file(self, row: Document[Book], data: bytes) -> Book:
+        reader = outline_text if self._is_outlined(row) else read_book
+        return reader(data, row.file["path"], row.language)
+
+    def _rank(self, row: Document[Book]) -> tuple[Any, ...]:
+        assert row.read is not None
+        size = sum(len(block.text) for block in row.read.blocks)
+        lost = any("\ufffd" in block.text for block in row.read.blocks)
+        form = _FORMS.index(row.file["kind"])
+        doubtful = "," in row.read.encoding or row.read.encoding_confidence < 0.9
+        fit = (-form, lost, doubtful) if self.plain else (lost, doubtful, form)
+        return *fit, -round(np.log(max(size, 1)) * 20), row.file["document_id"]
+
+    def _claims(self, row: Document[Book]) -> Iterable[tuple[str, str | None, str | None]]:
+        # The catalogue or a folder has already confirmed the language, and a header may be wrong.
+        assert row.read is not None
+        header = row.read.language
+        return () if row.file["language"] else (("it", repr(header), header),)
+
+    def _texts(self, row: Document[Book]) -> Sequence[str]:
+        assert row.read is not None
+        said = " ".join(block.text for block in row.read.blocks if block.kind not in (NOTE, CONTENTS))
+        # Evenly spaced pieces of the text, as a single paragraph may be a whole book.
+        step = max(LINE_CHARACTERS, len(said) // SAMPLE_LINES)
+        return [said[start : start + LINE_CHARACTERS] for start in range(0, len(said), step)]
+
+    def _source(self, row: Document[Book]) -> dict[str, Any]:
+        title, author, year = (row.read.title, row.read.author, row.read.year) if row.read else (None, None, None)
+        return {
+            "kind": row.file["kind"],
+            "path": row.file["path"],
+            "title": row.listed.get("title") or title,
+            "author": row.listed.get("author") or author,
+            "year": row.file["year"] or year,
+        }
+
+    def _reading(self, row: Document[Book]) -> dict[str, Any]:
+        stated = {} if row.read is None else row.read._asdict()
+        return {name: stated.get(name) for name in ("encoding", "encoding_confidence")} | {"bad_times": 0}
+
+    def _contents(self, rows: Sequence[Document[Book]]) -> list[pa.Array]:
+        return [pa.array([self._text(row) for row in rows], pa.large_string()), self._blocks(rows)]
+
+    def _is_outlined(self, row: Document[Book]) -> bool:
+        return self.plain and row.file["kind"] == "text"
+
+    def _text(self, row: Document[Book]) -> str | None:
+        """Return the text as `read_plain` does, without decoding the file again."""
+        if row.read is None or not self.plain:
+            return None
+        return "\n\n".join(block.text for block in row.read.blocks) + ("" if self._is_outlined(row) else "\n")
+
+    def _blocks(self, rows: Sequence[Document[Book]]) -> pa.ListArray:
+        of_rows = [row.read.blocks if row.read and not self.plain else () for row in rows]
+        blocks = [block for of_book in of_rows for block in of_book]
+        columns = {name: [getattr(block, name) for block in blocks] for name in ("text", "kind", "chapter", "speaker")}
+        lists = nest(list(accumulate(map(len, of_rows), initial=0)), BLOCK, columns)
+        empty = pa.array([not of_book for of_book in of_rows])
+        return pa.ListArray.from_arrays(lists.offsets, lists.values, type=lists.type, mask=empty) if rows else lists

@@ -1,66 +1,155 @@
-"""The walk over the sources: every file below them and every member of their archives, each listed once."""
+"""The walk over the sources: every file below them and every member of their archives, listed once."""
 
 import errno
 import os
 import re
 import stat
 import zipfile
-from collections.abc import Container, Iterator, Sequence, Set
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Container, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, field, replace
+from multiprocessing.pool import ThreadPool
+from typing import Any
 
 from edos_dataset.runs.manifest import UNREADABLE_FOLDER, UNREADABLE_ZIP
-from edos_dataset.runs.stores.base import StoreError
 from edos_dataset.runs.stores.paths import RemotePath, place_of
+from edos_dataset.runs.stores.store import Status, StoreError
 from edos_dataset.sources.files import open_file
-from edos_dataset.sources.formats import formats_by_suffix
-from edos_dataset.sources.found import LONGEST_NAME, Entry, Found, SourceError
-from edos_dataset.sources.names import split_suffix
-from edos_dataset.sources.objects import objects_below
-from edos_dataset.sources.paths import spell_out, spell_out_path
+from edos_dataset.sources.formats import split_suffix
+from edos_dataset.sources.given import Source, SourceError
+from edos_dataset.sources.names import spell_out, spell_out_path
 
+LONGEST_NAME = 4096
+"""Characters of a member's name; no file system can hold a longer path."""
+
+_SHOWN = 200
 _LEADS_OUT = re.compile(r"[/\\]|[A-Za-z]:|(?:.*[/\\])?\.\.(?:[/\\]|$)", re.DOTALL)
 _LOCAL_HEADER = 30  # bytes, and the name
 _UNIX = 3
+_THREADS = 16  # that ask a store, which answers slowly
 
 
-def walk(sources: Sequence[Path], suffixes: Container[str] | None = None, other: str = "not_subtitles") -> Found:
-    """Find zip archives and files with one of `suffixes`, null for those of all formats of subtitles, below the
-    sources, in whatever order; other files are skipped for the reason `other`.
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file of a known format.
+
+    Attributes:
+        above: the folder that contains the source, spelt out (`names.spell_out`).
+        path: path from the name of the source on, also spelt out.
+        location: path on this machine of the file, or of the archive that contains it.
+        member: name in the archive, or null.
+        size: stored size in bytes.
+        stamp: as in FILE.
+    """
+
+    above: str
+    path: str
+    location: str
+    member: str | None
+    size: int
+    stamp: str
+
+    @property
+    def full_path(self) -> str:
+        """The whole path, spelt out."""
+        return f"{self.above}/{self.path}"
+
+
+@dataclass
+class Found:
+    """The files below the sources.
+
+    Attributes:
+        entries: files of a known format.
+        skipped: path and reason of unwanted files.
+        quarantined: notes of wanted files that cannot be opened.
+    """
+
+    entries: list[Entry] = field(default_factory=list)
+    skipped: list[tuple[str, str]] = field(default_factory=list)
+    quarantined: list[dict[str, Any]] = field(default_factory=list)
+
+    def skip(self, path: str, reason: str) -> None:
+        """List a file as unwanted."""
+        self.skipped.append((_clipped(path), reason))
+
+    def quarantine(self, path: str, reason: str, detail: str) -> None:
+        """List a wanted file that cannot be opened."""
+        path = _clipped(path)
+        self.quarantined.append({"path": path, "reason": reason, "detail": f"{path}: {detail}"})
+
+
+def _clipped(path: str) -> str:
+    return path if len(path) <= LONGEST_NAME else f"{path[:_SHOWN]}..."
+
+
+def walk(sources: Sequence[Source], suffixes: Container[str], other: str) -> Found:
+    """Find zip archives and files with one of `suffixes` below the sources, in no particular order; other files are
+    skipped for the reason `other`.
 
     Raises:
         SourceError: a source does not exist.
     """
-    found = _Walk(_suffixes=formats_by_suffix() if suffixes is None else suffixes, _other=other)
-    places = {place_of(source) for source in sources}
-    remote = {place for place in places if isinstance(place, RemotePath)}
-    # A folder before the folders in it: `subs subs/season1` gives the same as `subs/season1 subs`.
-    for location in sorted(map(os.path.abspath, places - remote), key=lambda path: (path.count(os.sep), path)):
-        with _there(spell_out_path(location)):
-            os.stat(location)
-        above, name = os.path.split(location)
-        found.visit(spell_out_path(name), location, spell_out_path(above))
+    found = _Walk(_suffixes=suffixes, _other=other)
+    by_location = {source.location: source for source in sorted(sources, key=lambda source: source.name or "")}
+    remote = sorted((source for source in by_location.values() if source.is_remote), key=lambda each: each.location)
+    # Folders before their subfolders, so that `subs subs/season1` gives the same as `subs/season1 subs`.
+    here = by_location.keys() - {source.location for source in remote}
+    for location in sorted(here, key=lambda path: (path.count(os.sep), path)):
+        source, full = by_location[location], spell_out_path(location).replace(os.sep, "/")
+        if not source.listed:
+            try:
+                os.stat(location)
+            except OSError as error:
+                raise _no_source(full, error) from error
+        name = spell_out_path(source.name or os.path.basename(location))
+        found.visit(name, location, full.removesuffix(name).rstrip("/"))
     found.follow_links()
-    for source in sorted(remote, key=lambda source: source.parts):
-        with _there(str(source)):
-            found.visit_objects(source)
+    found.visit_remote(remote)
     return found
 
 
-@contextmanager
-def _there(source: str) -> Iterator[None]:
-    """Say of a source that cannot be looked at that it is none."""
-    try:
-        yield
-    except OSError as error:
-        told = f"source {source}: {error.strerror}. Give an existing file, folder or zip archive"
-        raise SourceError(told) from error
+def _no_source(source: str, error: OSError) -> SourceError:
+    return SourceError(f"source {source}: {error.strerror}. Give an existing file, folder or zip archive")
+
+
+def _objects_below(source: Source, place: RemotePath) -> Iterator[tuple[str, str, Status]]:
+    """Yield the object at an address, or those of a folder in the order of their keys: the path that identifies it,
+    the address, and the status from the store.
+
+    Raises:
+        StoreError: the store does not answer, or there is no such bucket.
+        FileNotFoundError: there is neither an object nor a folder.
+        PermissionError: it may not be listed.
+    """
+    name, bucket = spell_out(source.name or place.name), f"{place.scheme}://{place.parts[1]}"
+    if (one := source.status or place.status()) is not None:
+        yield name, str(place), one
+        return
+    folder = f"{place.key}/" if place.key else ""
+    none = True
+    for key, status in place.store.list(folder):
+        none = False
+        if status is not None and not key.endswith("/"):
+            yield f"{name}/{spell_out(key[len(folder) :])}", f"{bucket}/{key}", status
+    if none:
+        raise FileNotFoundError(2, "there is no such object or folder", str(place))
+
+
+def _with_status(sources: Iterable[Source]) -> Iterator[tuple[Source, RemotePath]]:
+    """Yield the sources in stores as paths; the objects of a list with their status, which is asked for at once."""
+
+    def asked(source: Source) -> tuple[Source, RemotePath]:
+        place = place_of(source.location)
+        assert isinstance(place, RemotePath)
+        return (replace(source, status=place.status()) if source.listed else source), place
+
+    with ThreadPool(_THREADS) as threads:
+        yield from threads.imap(asked, sources)
 
 
 @dataclass
 class _Walk(Found):
-    """Links are followed last, so that a file is always known by its real path if it has one."""
+    """Follows links last, so that a file is listed under its real path if it has one."""
 
     _seen: set[tuple[int, int]] = field(default_factory=set)
     _objects: set[str] = field(default_factory=set)
@@ -74,7 +163,7 @@ class _Walk(Found):
             self.visit(*self._links.pop())
 
     def visit(self, path: str, location: str, above: str) -> None:
-        """Walk what lies at a location: a stack instead of recursion, as folders may be nested very deeply."""
+        # A stack instead of recursion, as folders may be nested deeply.
         stack = [(path, location)]
         while stack:
             path, location = stack.pop()
@@ -94,13 +183,24 @@ class _Walk(Found):
             else:
                 self._keep(path, location, above, status.st_size, f"{status.st_mtime_ns} {status.st_ctime_ns}")
 
-    def visit_objects(self, source: RemotePath) -> None:
-        """List a folder of a store, or one object of it."""
-        for path, location, status in objects_below(source):
+    def visit_remote(self, sources: Iterable[Source]) -> None:
+        for source, place in _with_status(sources):
+            try:
+                self._visit_objects(source, place)
+            except FileNotFoundError as error:
+                if not source.listed:
+                    raise _no_source(str(place), error) from error
+                self._not_there(spell_out(source.name or place.name), error)
+            except OSError as error:
+                raise _no_source(str(place), error) from error
+
+    def _visit_objects(self, source: Source, place: RemotePath) -> None:
+        above = place.parent if source.name is None else place.parents[source.name.count("/")]
+        for path, location, status in _objects_below(source, place):
             if location in self._objects:
                 self.skip(path, "seen_before: a second path to something read already")
             elif self._is_wanted(path):
-                self._keep(path, location, spell_out(str(source.parent)), status.size, status.tag)
+                self._keep(path, location, spell_out(str(above)), status.size, status.tag)
             self._objects.add(location)
 
     def _keep(self, path: str, location: str, above: str, size: int, stamp: str) -> None:
@@ -118,16 +218,16 @@ class _Walk(Found):
         return False
 
     def _not_there(self, path: str, error: OSError) -> None:
-        """List what is named in a folder but cannot be looked at; without a suffix that we know it may be a folder."""
-        suffix, told = split_suffix(path)[1], _told(error)
+        """List an entry of a folder that cannot be examined; without a known suffix it may be a folder."""
+        suffix, message = split_suffix(path)[1], _message(error)
         if suffix in self._suffixes:
-            self.quarantine(path, "unreadable", told)
+            self.quarantine(path, "unreadable", message)
         elif suffix == ".zip":
-            self.quarantine(path, UNREADABLE_ZIP, told)
+            self.quarantine(path, UNREADABLE_ZIP, message)
         elif error.errno in (errno.ENOENT, errno.ELOOP):
-            self.skip(path, f"unreadable: {told}")  # a link that leads nowhere
+            self.skip(path, f"unreadable: {message}")  # a link that leads nowhere
         else:
-            self.quarantine(path, UNREADABLE_FOLDER, told)
+            self.quarantine(path, UNREADABLE_FOLDER, message)
 
     def _list(self, path: str, location: str, above: str) -> list[tuple[str, str]]:
         inside: list[tuple[str, str]] = []
@@ -140,7 +240,7 @@ class _Walk(Found):
                     else:
                         inside.append((below, entry.path))
         except OSError as error:
-            self.quarantine(path, UNREADABLE_FOLDER, _told(error))
+            self.quarantine(path, UNREADABLE_FOLDER, _message(error))
         return inside
 
     def _is_wanted(self, path: str) -> bool:
@@ -157,10 +257,10 @@ class _Walk(Found):
         try:
             with open_file(location) as file, zipfile.ZipFile(file) as archive:
                 members = archive.infolist()
-        except StoreError:  # says nothing of the archive
+        except StoreError:  # not the fault of the archive
             raise
-        except Exception as error:  # what zipfile says of a damaged directory is too various to list
-            self.quarantine(path, UNREADABLE_ZIP, _told(error))
+        except Exception as error:  # zipfile raises too many kinds of errors for damaged directories to list
+            self.quarantine(path, UNREADABLE_ZIP, _message(error))
             return
         last = {info.filename: info for info in members}
         overlapping = set(_overlapping(members))
@@ -182,7 +282,6 @@ class _Walk(Found):
 
 
 def _unwanted(info: zipfile.ZipInfo, last: zipfile.ZipInfo) -> str | None:
-    """Say why a member is no file, or not the one of its name."""
     if info.filename.endswith("/"):
         return "not_a_file: a folder of an archive, with data"
     if info.create_system == _UNIX and stat.S_ISLNK(info.external_attr >> 16):
@@ -195,7 +294,6 @@ def _unwanted(info: zipfile.ZipInfo, last: zipfile.ZipInfo) -> str | None:
 
 
 def _fault(info: zipfile.ZipInfo, overlapping: Set[int]) -> tuple[str, str] | None:
-    """Return why a member must not be read: reason and message."""
     if len(info.filename) > LONGEST_NAME:
         return "unsafe_name", f"a name of {len(info.filename):,} characters"
     if _LEADS_OUT.match(info.filename):
@@ -206,12 +304,12 @@ def _fault(info: zipfile.ZipInfo, overlapping: Set[int]) -> tuple[str, str] | No
 
 
 def _overlapping(members: Sequence[zipfile.ZipInfo]) -> Iterator[int]:
-    """Yield the place of each member that reaches into the next one."""
+    """Yield the position of each member that overlaps the next one."""
     places = sorted((info.header_offset, info.compress_size) for info in members)
     for (place, size), (following, _) in zip(places, places[1:], strict=False):
         if place + _LOCAL_HEADER + size > following:
             yield place
 
 
-def _told(error: Exception) -> str:
+def _message(error: Exception) -> str:
     return (isinstance(error, OSError) and error.strerror) or str(error) or type(error).__name__

@@ -1,1 +1,1 @@
-"""Pages for people: what they share. The pages themselves are Spaces, each a folder of `spaces/`."""
+"""Web pages: those of `crowd`, and the shared parts of the Spaces in `spaces/`."""

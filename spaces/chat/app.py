@@ -1,5 +1,5 @@
-"""The Space: talk with a response model, see the label of every turn and the one predicted for the answer, force
-another, and go on with the answer you choose. Run it with `make chat`, or `python app.py --help`.
+"""The Space of a response model: talk with it, see the label of every turn and the predicted label of the answer, force
+another label, and continue with an answer of your choice. Run it with `make chat`, or `python app.py --help`.
 """
 
 import argparse
@@ -16,13 +16,11 @@ import chat_page
 import gradio as gr
 from conversation import MAX_CANDIDATES, Answerer, Answers, Dialogue, Reading, answers_as_json
 
-from edos_dataset.generation.chosen import DEFAULT_MODEL
 from edos_dataset.generation.responder import Responder
+from edos_dataset.generation.shipped import DEFAULT_MODEL
 from edos_dataset.labeling.models.labelers import default_device
 from edos_dataset.labels import GROUPS, parse_label
-from edos_dataset.web.drawing import message
-from edos_dataset.web.launching import ONE_AT_A_TIME, serve, tell
-from edos_dataset.web.paste import MAX_TURNS
+from edos_dataset.web.spaces import MAX_TURNS, ONE_AT_A_TIME, log, message, serve
 
 TITLE = "Answer with feeling"
 PREDICTED = "predicted"
@@ -31,7 +29,7 @@ _INTRO = """\
 # Answer with feeling
 
 Write a turn: the model predicts which of 41 labels its answer should have, and answers under it. Force another label,
-compare the answers, and go on with the one that you choose."""
+compare the answers, and continue with the one that you choose."""
 _HELP = f"Several lines are several turns, the last one yours. In English, at most {MAX_TURNS} turns."
 _EXAMPLES = {
     "A lost job": "They let me go today. Twelve years, and it took them five minutes.",
@@ -51,15 +49,15 @@ def build(answerer: Answerer) -> gr.Blocks:
 
 
 class Conversation:
-    """The parts of the page that talk, and what they do. The dialogue and the answers on offer are kept by the page in
-    the browser alone, so every event is given them.
+    """The components of the conversation and their events. The dialogue and the offered answers are stored only in the
+    browser's page, so every event receives them.
 
     Args:
         answerer: the model.
     """
 
     def __init__(self, answerer: Answerer) -> None:
-        """Lay the parts out and wire them up, within a page that is being built."""
+        """Create the components and connect their events, inside a page that is being built."""
         self.answerer = answerer
         self.dialogue = gr.JSON(Dialogue().as_json(), visible=False)
         self.offered = gr.JSON([], visible=False)
@@ -128,7 +126,7 @@ class Conversation:
         )
 
     def on_ask(self, kept: Any, text: str, label: str, count: float, way: str) -> list[Any]:  # noqa: ANN401
-        """Answer what the visitor wrote."""
+        """Answer the visitor's message."""
         try:
             dialogue, warnings = Dialogue.from_json(kept).said(text or "")
             forced = None if label == PREDICTED else parse_label(label)
@@ -139,7 +137,7 @@ class Conversation:
         return self._shown(dialogue, answers.readings, answers, warnings)
 
     def on_use(self, number: int, kept: Any, offered: Any) -> list[Any]:  # noqa: ANN401
-        """Go on with an answer on offer."""
+        """Continue with an offered answer."""
         try:
             if not isinstance(offered, list) or len(offered) <= number or not isinstance(offered[number], str):
                 raise ValueError("This answer is no longer on offer. Ask again.")
@@ -149,7 +147,7 @@ class Conversation:
         return self._shown(dialogue, self._read(dialogue))
 
     def on_back(self, kept: Any, text: str) -> list[Any]:  # noqa: ANN401
-        """Take the last turn back, the visitor's own into the box to be written anew."""
+        """Remove the last turn; the visitor's own turn returns to the input box for editing."""
         try:
             dialogue, own = Dialogue.from_json(kept).without_last()
         except ValueError as error:
@@ -157,11 +155,11 @@ class Conversation:
         return self._shown(dialogue, self._read(dialogue), text=own or text or "")
 
     def on_over(self) -> list[Any]:
-        """Forget everything."""
+        """Start over."""
         return self._shown(Dialogue(), ())
 
     def respond(self, text: str, label: str = PREDICTED, candidates: int = 3) -> dict[str, Any]:
-        """Answer a program."""
+        """Answer an API request."""
         try:
             dialogue, warnings = Dialogue().said(text)
             forced = None if label == PREDICTED else parse_label(label)
@@ -175,7 +173,7 @@ class Conversation:
         return self.answerer.read([list(dialogue.turns)])[0] if dialogue.turns else []
 
     def _refused(self, error: ValueError) -> list[Any]:
-        """Return values of all that is shown: the message is new, the rest stays."""
+        """Return the values of all components: only the message changes."""
         return [gr.skip(), gr.skip(), message(error), *[gr.skip()] * (3 + 2 * len(self.cards))]
 
     def _shown(
@@ -186,7 +184,6 @@ class Conversation:
         warnings: tuple[str, ...] = (),
         text: str = "",
     ) -> list[Any]:
-        """Return values of all that is shown."""
         offered = answers.candidates if answers else ()
         values: list[Any] = [dialogue.as_json(), chat_page.said(dialogue, readings, warnings), "", text]
         values.append(chat_page.prediction(answers, self.answerer.takes_labels) if answers else "")
@@ -206,7 +203,7 @@ def main(arguments: list[str] | None = None) -> None:
         "--model",
         default=settings.get("EDOS_RESPONDER") or DEFAULT_MODEL,
         help=f"name, folder or Hub id of a response model; default: {DEFAULT_MODEL}, which comes with the package. No "
-        "code that lies beside it is run",
+        "code beside it is run",
     )
     parser.add_argument(
         "--labeler", default=settings.get("EDOS_LABELER") or "general", help="model that labels turns; default: general"
@@ -215,20 +212,20 @@ def main(arguments: list[str] | None = None) -> None:
         "--beams",
         type=int,
         default=settings.get("EDOS_BEAMS") or 32,
-        help="answers that the search follows at a time; default: 32. Fewer are faster",
+        help="number of beams of the search; default: 32. Fewer are faster",
     )
     parser.add_argument("--port", type=int, default=None, help="port; by default the first free one from 7860")
     given = parser.parse_args(arguments)
     if given.beams < 1:
         parser.error(f"--beams is a whole number from 1, got {given.beams}")
     try:
-        tell(f"loading the model {given.model} and the labeler {given.labeler}")
+        log(f"loading the model {given.model} and the labeler {given.labeler}")
         responder = Responder.load(given.model, device=default_device(), labeler=given.labeler)
         answerer = Answerer(responder, given.model, given.beams)
         answerer.read([["Hello."]])  # the first visitor need not wait for the weights
     except (ImportError, ValueError) as error:
         sys.exit(f"error: {error}")
-    tell("building the page")
+    log("building the page")
     serve(build(answerer), Path(__file__).with_name("chat.css"), given.port)
 
 

@@ -1,7 +1,7 @@
-"""The page's HTML: what has been said with its labels, the label predicted for the answer, the answers, and what such
-models do wrong.
+"""The page's HTML: the dialogue with its labels, the predicted label of the answer, the answers, and the flaws of such
+models.
 
-Whatever comes from a visitor or a model is escaped.
+Text from visitors and models is escaped.
 """
 
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ from edos_dataset.generation.responder import Candidate
 from edos_dataset.generation.shipped import SHIPPED
 from edos_dataset.labels import DEFINITIONS, LABELS, parse_label
 from edos_dataset.publishing.cards.markdown import percent
-from edos_dataset.web.drawing import GROUPS, bars, beware, chip, group_of, mark
+from edos_dataset.web.spaces import GROUPS, bars, beware, chip, group_of, mark
 
 TOP = 10
-"""Labels shown of what is predicted for the answer before the others are opened."""
+"""Number of predicted labels shown before the list is expanded."""
 
 WARNING = (
     '<p class="message warning"><b>Beware. A machine wrote these answers.</b> It understands nothing and feels '
@@ -46,12 +46,12 @@ _WRONG = (
 
 
 def said(dialogue: Dialogue, readings: Sequence[Reading], warnings: Sequence[str] = ()) -> str:
-    """Return the dialogue: a turn a bubble, with its label; the visitor's on the right.
+    """Return the dialogue as HTML: a bubble per turn with its label; the visitor's turns are on the right.
 
     Args:
-        dialogue: what has been said.
-        readings: of its turns, as many.
-        warnings: sentences on what to beware of.
+        dialogue: the dialogue.
+        readings: one for each turn.
+        warnings: warnings for the visitor.
     """
     if not dialogue.turns:
         return '<p class="note empty">Nothing has been said yet. Write below, or take an example.</p>'
@@ -63,7 +63,7 @@ def said(dialogue: Dialogue, readings: Sequence[Reading], warnings: Sequence[str
 
 
 def prediction(answers: Answers, takes_labels: bool) -> str:
-    """Return the predicted label of the answer, the ten most probable ones as bars, and the forced one if one is."""
+    """Return the predicted label of the answer, the ten most probable labels as bars, and the forced label, if any."""
     if not takes_labels:
         note = "This model was trained without labels: none is predicted, and none can be forced."
         return f'<h3>Label of the answer</h3><p class="note">{note}</p>'
@@ -84,12 +84,12 @@ def prediction(answers: Answers, takes_labels: bool) -> str:
 
 
 def answer(candidate: Candidate, reading: Reading, number: int) -> str:
-    """Return an answer with the label that it was written under, its score, and how it is read.
+    """Return an answer with the label with which it was generated, its score, and the label that the labeler predicts.
 
     Args:
         candidate: the answer.
-        reading: the labeler's.
-        number: of the answer, from 1.
+        reading: the labeler's prediction for it.
+        number: number of the answer, from 1.
     """
     group = "neutral" if candidate.label is None else group_of(parse_label(candidate.label))
     rows = []
@@ -98,20 +98,20 @@ def answer(candidate: Candidate, reading: Reading, number: int) -> str:
         rows.append(("written as", f"{chip(parse_label(candidate.label))}{chance}"))
     rows.append(("reads as", f"{chip(reading.label)} {percent(reading.confidence)}"))
     rows.append(("score", f"{candidate.score:.2f}"))
-    told = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows)
+    figures = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in rows)
     return (
         f'<article class="answer {group}" aria-label="Answer {number}"><p class="text">{escape(candidate.text)}</p>'
-        f"<dl>{told}</dl></article>"
+        f"<dl>{figures}</dl></article>"
     )
 
 
 def about(name: str) -> str:
-    """Return what such models do wrong, and which model this is.
+    """Return the flaws of such models, and the name of this one.
 
     Args:
-        name: that by which it ships, its folder or its Hub id.
+        name: its shipped name, folder or Hub id.
     """
-    # Of a folder its own name alone: where it lies on the machine is nobody's business.
+    # Only the folder's name, since its path on the server is private.
     shown = f"<code>{escape(Path(name).name)}</code>, a folder of this machine"
     if name in SHIPPED:
         shown = f"<code>{escape(name)}</code>, which comes with edos-dataset, for non-commercial use"

@@ -1,6 +1,6 @@
-"""A dialogue with a response model: what has been said, with labels; the label that the answer should have; answers.
+"""A dialogue with a response model: the turns with their labels, the label of the answer, and answers.
 
-Nothing of it is kept here: the page in the visitor's browser holds the dialogue, and sends it with every question.
+No state is kept here: the page in the visitor's browser stores the dialogue and sends it with every request.
 """
 
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from edos_dataset.encoders.encoder import limit_threads
 from edos_dataset.generation.responder import Candidate, Responder
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import LABELS
-from edos_dataset.web.paste import MAX_CHARACTERS, MAX_TURNS, read_paste
+from edos_dataset.web.spaces import MAX_CHARACTERS, MAX_TURNS, read_paste
 
 MAX_CANDIDATES = 6
-"""Most answers side by side."""
+"""Maximum number of answers side by side."""
 
-_LOCK = Lock()  # one dialogue at a time: the processors are shared, and so is the number of threads
+_LOCK = Lock()  # one dialogue at a time, since the processors and the thread limit are shared
 
 
 @dataclass(frozen=True)
 class Dialogue:
-    """What has been said.
+    """A dialogue.
 
     Attributes:
         turns: oldest first; the speakers alternate.
-        answered: whether the last one is an answer of the model, so that it is the visitor's turn.
+        answered: whether the last turn is the model's, so that the visitor is next.
     """
 
     turns: tuple[str, ...] = ()
@@ -33,15 +33,15 @@ class Dialogue:
 
     @classmethod
     def from_json(cls, value: object) -> "Dialogue":
-        """Return the dialogue that `as_json` gave; what a browser sends may be anything.
+        """Return the dialogue from `as_json`, validated, since a browser can send anything.
 
         Raises:
-            ValueError: it is no dialogue, or too long; the message is a sentence for the page.
+            ValueError: it is not a dialogue, or too long; the message is a sentence for the page.
         """
         given = value if isinstance(value, dict) else {}
         turns = given.get("turns", [])
         if not isinstance(turns, list) or not all(isinstance(turn, str) and turn.strip() for turn in turns):
-            raise ValueError("What this page sent is no dialogue. Start over.")
+            raise ValueError("What this page sent is not a dialogue. Start over.")
         if len(turns) > MAX_TURNS or any(len(turn) > MAX_CHARACTERS for turn in turns):
             raise ValueError(
                 f"This dialogue is too long: at most {MAX_TURNS} turns of {MAX_CHARACTERS:,} characters. Start over."
@@ -49,18 +49,18 @@ class Dialogue:
         return cls(tuple(turns), bool(turns) and given.get("answered") is True)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for the browser: `turns` and `answered`."""
+        """Return the dialogue for the browser: `turns` and `answered`."""
         return {"turns": list(self.turns), "answered": self.answered}
 
     def is_visitor(self, number: int) -> bool:
-        """Return whether the turn of a number, from 0, stands on the visitor's side."""
+        """Return whether a turn, by its index, is the visitor's."""
         return (len(self.turns) - 1 - number) % 2 == int(self.answered)
 
     def said(self, text: str) -> tuple["Dialogue", tuple[str, ...]]:
-        """Return the dialogue after what the visitor wrote, and sentences on what to beware of.
+        """Return the dialogue with the visitor's message, and warnings.
 
-        Several lines are several turns, the last the visitor's. What follows a turn that has no answer yet goes on
-        with that turn, since speakers alternate.
+        Several lines are several turns, the last one the visitor's. Text after a turn without an answer continues that
+        turn, since speakers alternate.
 
         Raises:
             ValueError: there is nothing to answer, or it is too long; the message is a sentence for the page.
@@ -77,7 +77,7 @@ class Dialogue:
         return _limited([*old, *new], answered=False), pasted.warnings
 
     def answered_by(self, answer: str) -> "Dialogue":
-        """Return the dialogue after an answer.
+        """Return the dialogue with an answer.
 
         Raises:
             ValueError: there is nothing to answer, or it is too long.
@@ -87,7 +87,7 @@ class Dialogue:
         return _limited([*self.turns, " ".join(answer.split())[:MAX_CHARACTERS]], answered=True)
 
     def without_last(self) -> tuple["Dialogue", str]:
-        """Return the dialogue without its last turn, and that turn if it was the visitor's, to be written anew."""
+        """Return the dialogue without its last turn, and that turn if it was the visitor's, to edit it."""
         if not self.turns:
             return self, ""
         rest = Dialogue(self.turns[:-1], len(self.turns) > 1 and not self.answered)
@@ -96,7 +96,7 @@ class Dialogue:
 
 @dataclass(frozen=True)
 class Reading:
-    """How the labeler reads a turn: the most probable label's id, and its probability."""
+    """The labeler's prediction for a turn: id and probability of the most probable label."""
 
     label: int
     confidence: float
@@ -104,14 +104,14 @@ class Reading:
 
 @dataclass(frozen=True)
 class Answers:
-    """What the model says to a dialogue.
+    """The model's answers to a dialogue.
 
     Attributes:
-        readings: of every turn of the dialogue.
-        predicted: probabilities of the answer's label, by id; None of a model without a predictor or without labels.
-        forced: id of the label that the visitor chose; None for none.
+        readings: one for every turn of the dialogue.
+        predicted: probabilities of the answer's label, by id; None for a model without a predictor or without labels.
+        forced: id of the label that the visitor chose, or None.
         candidates: the answers, the most probable label or the best answer first.
-        read: of each answer, in the dialogue.
+        read: the labeler's prediction for each answer.
     """
 
     readings: tuple[Reading, ...]
@@ -122,12 +122,12 @@ class Answers:
 
 
 class Answerer:
-    """A response model as the page asks it; equal questions get equal answers.
+    """Answers the page's requests; equal requests get equal answers.
 
     Args:
         responder: the model, its predictor, and the labeler's name.
         name: folder or Hub id of the model.
-        beams: answers that the search follows at a time.
+        beams: number of beams of the search.
     """
 
     def __init__(self, responder: Responder, name: str, beams: int = 32) -> None:
@@ -135,7 +135,7 @@ class Answerer:
 
     @property
     def takes_labels(self) -> bool:
-        """Whether an answer can be given a label."""
+        """Whether answers have labels."""
         return self.responder.writer.takes_labels
 
     @property
@@ -144,12 +144,20 @@ class Answerer:
         return self.takes_labels and self.responder.predictor is not None
 
     def read(self, dialogues: list[list[str]]) -> list[list[Reading]]:
-        """Return how each turn of each dialogue is read, with the turns before it."""
+        """Return the labeler's prediction for each turn of each dialogue, with its history."""
         labeler = load_labeler(self.responder.labeler, self.responder.device)
         with _LOCK, limit_threads(1):
             found = labeler.predict_proba(dialogues)
         rows = iter(zip(found.argmax(1).tolist(), found.max(1).astype(float).tolist(), strict=True))
         return [[Reading(*next(rows)) for _ in turns] for turns in dialogues]
+
+    def _check(self, label: int | None, candidates: int) -> None:
+        if isinstance(candidates, bool) or not isinstance(candidates, int) or not 1 <= candidates <= MAX_CANDIDATES:
+            raise ValueError(f"Ask for 1 to {MAX_CANDIDATES} answers; this was {str(candidates)[:40]}.")
+        if label is not None and not self.takes_labels:
+            raise ValueError("This model was trained without labels, so none can be forced. Choose “predicted”.")
+        if label is None and self.takes_labels and not self.predicts:
+            raise ValueError("This model has no predictor of the answer's label. Choose a label in the menu.")
 
     def answer(
         self, dialogue: Dialogue, label: int | None = None, candidates: int = 3, draw: int | None = None
@@ -157,20 +165,15 @@ class Answerer:
         """Answer a dialogue.
 
         Args:
-            dialogue: what has been said, at least one turn.
-            label: id of the label that the answers are to have; None for the predicted ones.
-            candidates: answers wanted, 1 to MAX_CANDIDATES.
-            draw: seed by which the answers are drawn; None to search for the best.
+            dialogue: at least one turn.
+            label: id of the answers' label; None for predicted ones.
+            candidates: number of answers, 1 to MAX_CANDIDATES.
+            draw: seed for sampling; None for beam search.
 
         Raises:
-            ValueError: the model cannot answer so; the message is a sentence for the page.
+            ValueError: the model does not support the request; the message is a sentence for the page.
         """
-        if isinstance(candidates, bool) or not isinstance(candidates, int) or not 1 <= candidates <= MAX_CANDIDATES:
-            raise ValueError(f"Ask for 1 to {MAX_CANDIDATES} answers; this was {str(candidates)[:40]}.")
-        if label is not None and not self.takes_labels:
-            raise ValueError("This model was trained without labels, so none can be forced. Choose “predicted”.")
-        if label is None and self.takes_labels and not self.predicts:
-            raise ValueError("This model brings no predictor of the answer's label. Choose a label in the menu.")
+        self._check(label, candidates)
         turns = list(dialogue.turns)
         readings = self.read([turns])[0]
         known = [[reading.label for reading in readings]]

@@ -1,5 +1,5 @@
-"""The Space: paste a dialogue, see what each turn shows and which labelled dialogues are near. Run it with `make
-space`, or `python app.py --help`.
+"""The Space of the labelers: paste a dialogue, see the label of each turn and similar labelled dialogues. Run it with
+`make space`, or `python app.py --help`.
 """
 
 import argparse
@@ -17,9 +17,7 @@ from seeds import Seeds, load_seeds
 
 from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder
 from edos_dataset.labeling.models.labelers import load_labeler
-from edos_dataset.web.drawing import message
-from edos_dataset.web.launching import ONE_AT_A_TIME, serve, tell
-from edos_dataset.web.paste import MAX_CHARACTERS, MAX_TURNS
+from edos_dataset.web.spaces import MAX_CHARACTERS, MAX_TURNS, ONE_AT_A_TIME, log, message, serve
 
 TITLE = "Label a dialogue"
 _INTRO = """\
@@ -54,8 +52,8 @@ def build(seeds: Seeds, dataset: str | None = None) -> gr.Blocks:
     """Return the page.
 
     Args:
-        seeds: where near dialogues are looked for.
-        dataset: name of the data set on the Hub, for a link.
+        seeds: dialogues in which similar ones are searched.
+        dataset: name of the dataset on the Hub to link to.
     """
 
     def show(text: str, model: str) -> str:
@@ -107,24 +105,24 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument(
         "--seed",
         default=os.environ.get("EDOS_SEED") or None,
-        help="folder of `edos crowd seed`, or data set of the Hub; invented by default",
+        help="folder of `edos crowd seed`, or dataset on the Hub; invented by default",
     )
     parser.add_argument(
         "--dataset",
         default=os.environ.get("EDOS_DATASET") or None,
-        help="NAMESPACE/NAME of the data set on the Hub to link to; by default the seed's",
+        help="NAMESPACE/NAME of the dataset on the Hub to link to; by default the seed's",
     )
     parser.add_argument("--port", type=int, default=None, help="port; by default the first free one from 7860")
     given = parser.parse_args(arguments)
     try:
-        tell(f"loading the seed, {given.seed or 'the invented one'}, and embedding it where it is new")
+        log(f"loading the seed, {given.seed or 'the invented one'}, and embedding it where it is new")
         seeds = load_seeds(given.seed, Encoder(DEFAULT_MODEL))
-        tell(f"loading the models {', '.join(MODELS)}")
+        log(f"loading the models {', '.join(MODELS)}")
         label_text("Hello.", MODELS[0])  # the first visitor need not wait for the weights
     except (ImportError, ValueError) as error:
         sys.exit(f"error: {error}")
     dataset = given.dataset or (given.seed if given.seed and not Path(given.seed).is_dir() else None)
-    tell("building the page")
+    log("building the page")
     serve(build(seeds, dataset), Path(__file__).with_name("page.css"), given.port)
 
 

@@ -1,4 +1,4 @@
-"""Labels for a pasted dialogue: every turn with its probabilities, its group and the seed dialogues that are near."""
+"""Labels for a pasted dialogue: every turn with its probabilities, its group and similar seed dialogues."""
 
 from dataclasses import dataclass
 from threading import Lock
@@ -9,24 +9,23 @@ from seeds import Neighbour, Seeds
 from edos_dataset.encoders.encoder import limit_threads
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import LABELS
-from edos_dataset.web.drawing import group_shares
-from edos_dataset.web.paste import Turn, read_paste
+from edos_dataset.web.spaces import Turn, group_shares, read_paste
 
 Model = Literal["general", "dialogue", "weak", "fast"]
 MODELS: tuple[Model, ...] = get_args(Model)
-"""Models to choose from, by the names that `load_labeler` knows."""
+"""Names of the models to choose from, for `load_labeler`."""
 
-_LOCK = Lock()  # one dialogue at a time: the processors are shared, and so is the number of threads
+_LOCK = Lock()  # one dialogue at a time, since the processors and the thread limit are shared
 
 
 @dataclass(frozen=True)
 class LabelledTurn:
-    """A turn with what the model says of it.
+    """A turn with its label.
 
     Attributes:
         turn: the turn.
-        probabilities: of the 41 labels, by id; they sum to 1.
-        nearest: dialogues of the seed that are near to the dialogue up to this turn.
+        probabilities: probabilities of the 41 labels, by id.
+        nearest: dialogues of the seed that are similar to the dialogue up to this turn.
     """
 
     turn: Turn
@@ -35,7 +34,7 @@ class LabelledTurn:
 
     @property
     def ranking(self) -> list[int]:
-        """All label ids, the most probable first, of equal ones the smaller."""
+        """All label ids, the most probable first; of equal ones, the smaller id first."""
         return sorted(range(len(LABELS)), key=lambda label: (-self.probabilities[label], label))
 
     @property
@@ -45,7 +44,7 @@ class LabelledTurn:
 
     @property
     def confidence(self) -> float:
-        """Its probability."""
+        """The probability of the label."""
         return self.probabilities[self.label]
 
     @property
@@ -60,9 +59,9 @@ class Labelled:
 
     Attributes:
         source: name and short digest of the model.
-        context: earlier turns that it sees a turn with: 0 for none, None for any number.
+        context: number of earlier turns that the model uses: 0 for none, None for all.
         turns: oldest first.
-        warnings: sentences on what to beware of.
+        warnings: warnings for the user.
     """
 
     source: str
@@ -77,11 +76,11 @@ def label_text(text: str, model: str, seeds: Seeds | None = None, top_k: int = 3
     Args:
         text: as for `read_paste`.
         model: one of MODELS.
-        seeds: where near dialogues are looked for; None for nowhere.
-        top_k: how many of them for a turn.
+        seeds: dialogues in which similar ones are searched, or None.
+        top_k: maximum number of similar dialogues for each turn.
 
     Raises:
-        ValueError: the text is no dialogue, or there is no such model; the message is a sentence for the page.
+        ValueError: the text is not a dialogue, or the model does not exist; the message is a sentence for the page.
     """
     if model not in MODELS:
         raise ValueError(f"There is no model {str(model)[:40]!r}. Choose one of {', '.join(MODELS)}.")
@@ -105,7 +104,7 @@ def as_json(labelled: Labelled, top: int = 3) -> dict[str, Any]:
 
     Args:
         labelled: the dialogue.
-        top: most probable labels to give, 1 to 41.
+        top: number of most probable labels, 1 to 41.
 
     Raises:
         ValueError: `top` is out of range.

@@ -1,8 +1,8 @@
-"""The page's HTML: the flow of labels, the turns with their distributions and near dialogues, messages, and what to
-know before trusting it.
+"""The page's HTML: the flow of labels, the turns with their distributions and similar dialogues, messages, and
+limitations.
 
-Whatever comes from a user or from data is escaped. Groups differ by shape as well as by colour. A turn opens and closes
-without a script.
+Text from users and data is escaped. Groups differ by shape as well as by colour. Turns expand and collapse without
+scripts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,14 @@ from seeds import Neighbour
 from edos_dataset.labels import DEFINITIONS, LABELS, parse_label
 from edos_dataset.labels import GROUPS as KINSHIP
 from edos_dataset.publishing.cards.markdown import MISSING, interval, percent
-from edos_dataset.web.drawing import GROUPS, bars, beware, chip, group_of, mark
+from edos_dataset.web.spaces import GROUPS, bars, beware, chip, group_of, mark
 
 TOP = 8
-"""Labels shown of a distribution before it is opened."""
+"""Number of labels of a distribution shown before it is expanded."""
 
 _ROW, _AXIS = 30, 22  # height of a label's row in the flow, and of the axis below, in pixels
-_TURNS = 6  # most turns shown of a near dialogue, the last ones
-_NUMBERS = 12  # most numbers on that axis
+_TURNS = 6  # number of last turns shown of a similar dialogue
+_NUMBERS = 12  # maximum number of numbers on that axis
 _SHAPES = {
     "emotion": '<circle r="{size}"/>',
     "intent": '<rect x="-{size}" y="-{size}" width="{side}" height="{side}" transform="rotate(45) scale(.85)"/>',
@@ -40,11 +40,11 @@ _PAPER = "https://aclanthology.org/2021.emnlp-main.96/"
 
 
 def results(labelled: Labelled, invented: bool) -> str:
-    """Return the labelled dialogue: warnings, legend, flow, and the turns, of which the last is open.
+    """Return the labelled dialogue: warnings, legend, flow, and the turns, the last one expanded.
 
     Args:
         labelled: the dialogue.
-        invented: whether the near dialogues are, and so no people but their writer have labelled them.
+        invented: whether the similar dialogues are invented, so that only their writer labelled them.
     """
     last = len(labelled.turns)
     turns = "".join(
@@ -63,12 +63,12 @@ def results(labelled: Labelled, invented: bool) -> str:
 
 
 def about(records: Mapping[str, Mapping[str, Any]], seeds: tuple[int, str | None], dataset: str | None) -> str:
-    """Return what to know before trusting the labels, each figure from the models' records.
+    """Return the limitations of the labels, with figures from the models' records.
 
     Args:
-        records: of each of MODELS, as of `Labeler.record`.
-        seeds: how many labelled dialogues the seed has, and its folder or name on the Hub, None if it is invented.
-        dataset: name of the data set on the Hub, for a link; None for none.
+        records: `Labeler.record` of each of MODELS.
+        seeds: number of labelled dialogues in the seed, and its folder or name on the Hub, None if it is invented.
+        dataset: name of the dataset on the Hub to link to, or None.
     """
     rows = "".join(_model_row(name, records[name]) for name in MODELS)
     licences = dict.fromkeys(
@@ -85,7 +85,7 @@ def about(records: Mapping[str, Mapping[str, Any]], seeds: tuple[int, str | None
         "<b>A label is a reading, not a feeling.</b> It says how readers would take a text. Judge nobody's mind, "
         "health or fitness by it.",
         "<b>It always answers</b> with one of the 41 labels, for other languages and nonsense too. Look at the "
-        "distribution: kindred labels, "
+        "distribution: related labels, "
         "such as degrees of one emotion, are easily confused.",
         "<b>It reads English</b> as people speak it in films and everyday talk. Other kinds of text were not measured.",
         _about_seed(*seeds),
@@ -137,8 +137,8 @@ def _model_row(name: str, record: Mapping[str, Any]) -> str:
 
 
 def _flow(turns: Sequence[LabelledTurn]) -> str:
-    """Return the labels over the turns: a row a label, kindred ones side by side, a column a turn; the larger the mark,
-    the surer the label.
+    """Return the labels over the turns: a row per label with related labels adjacent, a column per turn; larger marks
+    are more confident.
     """
     given = {turn.label for turn in turns}
     order = [label for names in KINSHIP.values() for label in map(parse_label, names) if label in given]
@@ -161,9 +161,9 @@ def _flow(turns: Sequence[LabelledTurn]) -> str:
         f'<text x="{places[i][0]:.2f}%" y="{height + _AXIS - 6}">{i + 1}</text>' for i in range(0, len(turns), step)
     ]
     names = "".join(f"<li>{chip(label)}</li>" for label in order)
-    told = ", ".join(f"turn {number} {LABELS[turn.label]}" for number, turn in enumerate(turns, 1))
+    listed = ", ".join(f"turn {number} {LABELS[turn.label]}" for number, turn in enumerate(turns, 1))
     drawing = (
-        f'<svg role="img" aria-label="Labels over the turns: {told}" width="100%" '
+        f'<svg role="img" aria-label="Labels over the turns: {listed}" width="100%" '
         f'height="{height + _AXIS}">{"".join((*lines, *marks, *numbers))}</svg>'
     )
     many = " many" * (len(turns) > 2 * _NUMBERS)

@@ -1,4 +1,4 @@
-"""The seed: dialogues whose last turn people have labelled, and which of them are nearest to what was pasted."""
+"""The seed: dialogues whose last turn was labelled by people, and the search for those most similar to a pasted one."""
 
 import json
 from collections.abc import Sequence
@@ -16,20 +16,20 @@ from edos_dataset.labels import LABELS, parse_label
 from edos_dataset.schema import AMT_SEED
 
 INVENTED = Path(__file__).with_name("seed.jsonl")
-"""Dialogues that were written for this page, two for each label: `dialogue_id`, `turns`, `label` (of the last turn)."""
+"""Dialogues written for this page, two for each label: `dialogue_id`, `turns`, `label` (of the last turn)."""
 
 Rows = list[tuple[str, list[str], int]]
 
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A dialogue of the seed that is near to one that was pasted.
+    """A dialogue of the seed that is similar to a pasted one.
 
     Attributes:
         dialogue_id: its id.
         turns: oldest first.
         label: name of the label of its last turn.
-        cosine: of the two dialogues' vectors, -1 to 1.
+        cosine: cosine similarity of the two dialogues' vectors, -1 to 1.
     """
 
     dialogue_id: str
@@ -39,15 +39,14 @@ class Neighbour:
 
 
 class Seeds:
-    """Labelled dialogues with their vectors: the mean of the turns' embeddings, each weighing half as much as the next
-    (EDOS, Section 3.3).
+    """Labelled dialogues with their vectors: the weighted mean of the turns' embeddings, in which each turn has half
+    the weight of the next (EDOS, Section 3.3).
 
     Args:
         rows: id, turns (oldest first) and label id of each dialogue.
-        source: name of the folder, or on the Hub, that they are from, or None if they are invented.
-        encoder: what embeds turns.
-        cache: folder that keeps the vectors for the next start; by default one in the cache of Hugging Face
-            (`HF_HOME`).
+        source: name of their folder or of the dataset on the Hub, or None if they are invented.
+        encoder: embeds turns.
+        cache: folder in which the vectors are cached; by default one in the cache of Hugging Face (`HF_HOME`).
 
     Raises:
         ValueError: there are none.
@@ -61,11 +60,11 @@ class Seeds:
         self._vectors = self._store.dialogues([turns for _, turns, _ in rows])
 
     def near(self, turns: Sequence[str], top_k: int = 3) -> list[tuple[Neighbour, ...]]:
-        """Return for every turn, seen with all turns before it, the nearest dialogues of the seed, the nearest first.
+        """Return for every turn, with all turns before it, the most similar dialogues of the seed, in order.
 
         Args:
-            turns: of one dialogue, oldest first.
-            top_k: most neighbours of a turn.
+            turns: turns of one dialogue, oldest first.
+            top_k: maximum number of neighbours of a turn.
         """
         vectors = unit(means_in_context(self.encoder.encode(turns), np.array([0, len(turns)])))
         matches = nearest(self._vectors, vectors, -1, top_k)
@@ -82,17 +81,17 @@ def load_seeds(source: str | None, encoder: Encoder, cache: Path | None = None) 
     """Return the seed.
 
     Args:
-        source: a folder that `edos crowd seed` wrote, the name of a data set on the Hub that has the config `amt_seed`,
-            or None for the invented one.
-        encoder: as for `Seeds`, and so is the next.
-        cache: likewise.
+        source: a folder that `edos crowd seed` wrote, the name of a dataset on the Hub with the config `amt_seed`, or
+            None for the invented seed.
+        encoder: as for `Seeds`.
+        cache: as for `Seeds`.
 
     Raises:
-        ValueError: the source is none of these. An error of the Hub is one, too.
+        ValueError: the source is none of these, or the Hub failed.
     """
     if source is None:
         return Seeds(read_invented(), None, encoder, cache)
-    name = Path(source).resolve().name if Path(source).is_dir() else source  # where a folder lies is nobody's business
+    name = Path(source).resolve().name if Path(source).is_dir() else source  # the path of a folder is private
     return Seeds(read_amt_seed(source), name, encoder, cache)
 
 
@@ -103,8 +102,7 @@ def read_invented(path: Path = INVENTED) -> Rows:
 
 
 def read_amt_seed(source: str) -> Rows:
-    """Return the labelled dialogues of a config `amt_seed`, all splits; those on which people did not agree are left
-    out.
+    """Return the labelled dialogues of all splits of a config `amt_seed`, without those on which people disagreed.
 
     Raises:
         ValueError: the source has no such config.

@@ -6,10 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from edos_dataset.analysis import films, shown
+from edos_dataset.analysis import counts as films
+from edos_dataset.analysis import page as shown
 from edos_dataset.analysis.batch import batch_of
-from edos_dataset.analysis.films import Films
-from edos_dataset.analysis.lowest import Lowest
+from edos_dataset.analysis.counts import Films
+from edos_dataset.analysis.samples import BottomK
 from reported_folder import dialogues, shown_of, table_of
 
 
@@ -18,9 +19,9 @@ def test_the_least_of_each_group_stay_in_any_order():
     rows = [(draw.randrange(5), draw.randrange(40) / 40, f"n{draw.randrange(60)}") for _ in range(400)]
 
     def kept(parts):
-        whole = Lowest(7)
+        whole = BottomK(7)
         for part in parts:
-            one = Lowest(7)
+            one = BottomK(7)
             groups, ranks = (np.array([row[column] for row in part]) for column in (0, 1))
             same = np.array([int(row[2][1:]) for row in part])
             one.add(groups, ranks, same, lambda at, part=part: part[at][2], lambda at, part=part: part[at])

@@ -1,7 +1,7 @@
 import pyarrow as pa
 
 from edos_dataset.analysis.batch import batch_of
-from edos_dataset.analysis.copies import Keys, copies
+from edos_dataset.analysis.duplicates import Keys, copies
 
 LONG = "this is one long turn of nine words here"
 

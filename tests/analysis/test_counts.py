@@ -10,12 +10,12 @@ import pytest
 
 from edos_dataset.analysis import samples
 from edos_dataset.analysis.batch import batch_of
-from edos_dataset.analysis.copies import copies
 from edos_dataset.analysis.counting import count_files
 from edos_dataset.analysis.counts import BINS, PLACES, Counts
+from edos_dataset.analysis.duplicates import copies
 from edos_dataset.analysis.figures import data_figures
 from edos_dataset.analysis.label_system import OURS
-from edos_dataset.runs.tables import config_files
+from edos_dataset.runs.folder import config_files
 from edos_dataset.text import tokenize
 from reported_folder import dialogues, shown_of, table_of, write_folder
 

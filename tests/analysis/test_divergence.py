@@ -42,9 +42,9 @@ def test_lift_is_observed_over_expected():
     ("call", "message"),
     [
         (lambda: analysis.kl_divergence([1, 2], [1, 2, 3]), "2 and 3 labels"),
-        (lambda: analysis.kl_divergence([0, 0], [1, 2]), "nothing to divide"),
+        (lambda: analysis.kl_divergence([0, 0], [1, 2]), "every count is 0"),
         (lambda: analysis.js_divergence([1, -2], [1, 2]), "from 0"),
-        (lambda: analysis.shares([[1, 2]]), "one a label"),
+        (lambda: analysis.shares([[1, 2]]), "one per label"),
         (lambda: analysis.shares([1, float("nan")]), "finite"),
         (lambda: analysis.lift([[1, 2, 3]]), "square"),
     ],

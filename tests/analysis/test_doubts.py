@@ -4,8 +4,8 @@ import pytest
 
 from edos_dataset.analysis.batch import batch_of
 from edos_dataset.analysis.counts import Counts
-from edos_dataset.analysis.doubts import Doubts, doubt_figures
 from edos_dataset.analysis.label_system import OURS
+from edos_dataset.analysis.suspicious_labels import SuspiciousLabels, suspicious_label_figures
 from reported_folder import dialogues, table_of
 
 
@@ -23,7 +23,7 @@ def found_in(table):
     counts.add(batch)
     turns, sums = counts.given
     thresholds = np.divide(sums / 1e6, turns, out=np.full(41, np.inf), where=turns > 0)
-    doubts = Doubts(41)
+    doubts = SuspiciousLabels(41)
     doubts.add(batch, thresholds, 0)
     return doubts, counts
 
@@ -43,7 +43,7 @@ def test_a_turn_is_doubted_where_another_label_is_as_probable_as_usual():
         (1, 0): 1,
     }
     assert [entry.value for entry in doubts.worst.groups[1]] == [(0, 3, 0)]
-    figures = doubt_figures(doubts, counts.given, OURS)
+    figures = suspicious_label_figures(doubts, counts.given, OURS)
     assert (figures["turns"], figures["doubted"]) == (5, 2)
     assert [row["threshold"] for row in figures["by_label"][:4]] == [0.75, 0.15, 0.0, None]
 

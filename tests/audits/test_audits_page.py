@@ -7,10 +7,9 @@ from html.parser import HTMLParser
 import pytest
 
 from audited import BOOK_ROWS, book_row, film_row, films, write_config
-from edos_dataset.audits.documents import draw_items
-from edos_dataset.audits.errors import BOOKS, DIALOGUES, KINDS, PAIRS, SUBTITLES, UNITS, error_types
+from edos_dataset.audits.documents import Excerpt, Paragraph, draw_items
+from edos_dataset.audits.judgements import BOOKS, DIALOGUES, KINDS, PAIRS, SUBTITLES, UNITS, error_types
 from edos_dataset.audits.page import Page, render
-from edos_dataset.audits.passages import Paragraph, Passage
 
 VOID = {"meta", "input"}
 
@@ -48,9 +47,9 @@ class Items(HTMLParser):
             self.items[-1]["told"] += data
 
 
-def page(folder, config="os", unit=DIALOGUES, number=9, seed=0, around=2, blind=False, passages=None):
+def page(folder, config="os", unit=DIALOGUES, number=9, seed=0, around=2, blind=False, excerpts=None):
     config, kind, items = draw_items(folder, config, unit, number, seed, around)
-    return render(Page(config, kind, unit, items, passages or {}, blind))
+    return render(Page(config, kind, unit, items, excerpts or {}, blind))
 
 
 def test_turns_of_a_film_with_pauses_and_what_is_left_out(tmp_path):
@@ -84,7 +83,7 @@ def test_turns_of_a_book_with_speakers_narration_and_its_paragraphs(tmp_path):
     rows = [book_row("b.txt", [("Hm?", [4], "Ann", "said Ann, and <sat>."), ("Oh.", [6])])]
     write_config(tmp_path, "gutenberg_en", {"train": rows}, BOOK_ROWS)
     told = (Paragraph(3, "It rained.", (), True), Paragraph(4, "“Hm?” said Ann", (1,), False))
-    item = Items(page(tmp_path, "gutenberg_en", passages={"b.txt#4": Passage(told)})).items[0]
+    item = Items(page(tmp_path, "gutenberg_en", excerpts={"b.txt#4": Excerpt(told)})).items[0]
     assert item["lines"] == [
         ("judged", "1Ann: Hm?said Ann, and <sat>."),
         ("judged", "2Oh."),
@@ -101,7 +100,7 @@ def test_every_error_type_has_a_number_and_a_letter_of_its_own(kind, unit):
     letters, codes = [one.key for one in types], [one.code for one in types]
     assert len(set(letters)) == len(set(codes)) == len(types) <= 9, "the numbers are 1 to 9"
     assert all(re.fullmatch("[a-z]", letter) and letter != "u" for letter in letters), "u is undo"
-    assert all(one.name and one.told and re.fullmatch("[a-z_]+", one.code) for one in types)
+    assert all(one.name and one.meaning and re.fullmatch("[a-z_]+", one.code) for one in types)
 
 
 def test_the_paper_read_50_dialogues_and_100_pairs():

@@ -7,8 +7,7 @@ import json
 import pytest
 
 from audited import films
-from edos_dataset.audits.errors import DIALOGUES
-from edos_dataset.audits.rates import dialogue_rates
+from edos_dataset.audits.judgements import DIALOGUES, dialogue_rates
 from edos_dataset.commands.audit import write_dialogues_page
 from visited import CHROMIUM, CONTRAST, EDGES, watch
 

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from edos_dataset.audits.judgements import read_judgements
-from edos_dataset.audits.rates import ANY, dialogue_rates
+from edos_dataset.audits.judgements import ANY, dialogue_rates, read_judgements
 from edos_dataset.metrics.resampling import wilson
 
 

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from edos_dataset.augmentation.embeddings import VectorStore, decaying_means, unit
+from edos_dataset.augmentation.pool import Embedding
 from edos_dataset.schema import ENCODED
 
 DIALOGUES = [["Where is my dog?"], ["I lost it.", "Oh no!", "I am so sad."]]
@@ -157,12 +158,12 @@ def test_embeddings_of_a_run_are_taken_where_they_are_of_this_encoder(tmp_path, 
     ]
     table = pa.Table.from_pylist(rows, schema=ENCODED)
     fresh = CountingEncoder()
-    vectors = VectorStore(tmp_path, fresh).of_table(table)
+    vectors = Embedding(VectorStore(tmp_path, fresh), None, False).piece(table).vectors
     assert fresh.asked == asked
     np.testing.assert_array_equal(vectors, VectorStore(tmp_path / "plain", CountingEncoder()).dialogues(DIALOGUES))
     nulls = table.set_column(
         table.column_names.index("embeddings"), ENCODED.field("embeddings"), pa.nulls(2, pa.large_binary())
     )
     fresh = CountingEncoder()
-    VectorStore(tmp_path / "nulls", fresh).of_table(nulls)
+    Embedding(VectorStore(tmp_path / "nulls", fresh), None, False).piece(nulls)
     assert fresh.asked == 4

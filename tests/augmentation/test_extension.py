@@ -9,19 +9,19 @@ from edos_dataset.augmentation import extension
 from edos_dataset.augmentation.extension import Extension
 from edos_dataset.runs import fingerprints
 
-CHOOSING = ("spreading", "self_labeling", "similarity", "tiles", "guards", "pool", "embeddings", "labelled", "rows")
+CHOOSING = ("spreading", "self_labeling", "similarity", "guards", "pool", "embeddings", "labelled", "rows")
 
 
 def test_the_key_covers_what_chooses_labels_and_no_card_command_or_version():
     modules = covered(extension.__name__)
     assert {f"augmentation.{name}" for name in CHOOSING} <= modules
-    rooms = {name.partition(".")[0] for name in modules}
-    assert rooms.isdisjoint({"cli", "commands", "hub", "releases", "publishing", "crowd", "version"})
-    prose = {"augmentation.audit", "augmentation.audit_page", "augmentation.extended"}
+    packages = {name.partition(".")[0] for name in modules}
+    assert packages.isdisjoint({"cli", "commands", "hub", "releases", "publishing", "crowd", "version"})
+    prose = {"augmentation.audit", "augmentation.extended"}
     assert modules.isdisjoint({*prose, "runs.run", "runs.manifest", "runs.engines.local"})
 
 
-@pytest.mark.parametrize("module", ["edos_dataset.publishing.cards.extended", "edos_dataset.version"])
+@pytest.mark.parametrize("module", ["edos_dataset.publishing.cards.single", "edos_dataset.version"])
 def test_an_edit_elsewhere_keeps_finished_steps(module, monkeypatch):
     """The key of the first step is that of code whose card or version has other bytes."""
 

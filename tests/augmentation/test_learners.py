@@ -16,14 +16,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from edos_dataset.augmentation import command_learner, learners
-from edos_dataset.augmentation.command_learner import CommandLearner
+from edos_dataset.augmentation import learners
+from edos_dataset.augmentation import learners as command_learner
 from edos_dataset.augmentation.embeddings import VectorStore
 from edos_dataset.augmentation.fasttext_learner import FastTextLearner, tokens_of
 from edos_dataset.augmentation.labelled import Labelled, one_hot, read_labelled, write_labelled
-from edos_dataset.augmentation.learners import LinearLearner, learner_of
+from edos_dataset.augmentation.learners import CommandLearner, LinearLearner, learner_of
 from edos_dataset.encoders.encoder import Encoder
-from edos_dataset.labeling.models.heads import LinearHead
+from edos_dataset.labeling.models.linear import LinearHead
 from edos_dataset.runs.folder import FolderError
 
 GOOD, BAD, ASKING = 16, 1, 38

@@ -6,11 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from edos_dataset.augmentation.curated_embeddings import CuratedEmbeddings
-from edos_dataset.augmentation.embeddings import VectorStore, decaying_means, means_in_context, unit
+from edos_dataset.augmentation.embeddings import CuratedEmbeddings, VectorStore, decaying_means, means_in_context, unit
 from edos_dataset.augmentation.pool import PIECE_TURNS, Embedding, Pool, read_pool
 from edos_dataset.releases.dialogues import read_sources
-from edos_dataset.runs.engines.by_name import engine_of
+from edos_dataset.runs.engines import engine_of
 from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.runs.shards import ShardRecord, write_record, write_shard
 

@@ -5,9 +5,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from edos_dataset.augmentation import similarity, tiles
-from edos_dataset.augmentation.similarity import nearest, take
-from edos_dataset.augmentation.tiles import Tiles
+from edos_dataset.augmentation import similarity
+from edos_dataset.augmentation import similarity as tiles
+from edos_dataset.augmentation.similarity import Tiles, nearest, take
 
 DIM = 48
 SMALL = 300_000  # bytes

@@ -319,7 +319,7 @@ def test_rules_out_of_range_are_named(parameter, value):
 @pytest.mark.parametrize(
     ("labels", "held_out", "message"),
     [
-        ([1], NOTHING, "1 labels for 2 seeds"),
+        ([1], NOTHING, "1 label for 2 seeds"),
         ([1, 41], NOTHING, "label 41 of seed 1 .*'seed1'"),
         ([1, 2], Dialogues(["seed1"], [["x"]], at(1)), "'seed1': spread from the training part only"),
     ],

@@ -14,8 +14,8 @@ from edos_dataset.cleaning import duplicates
 from edos_dataset.cleaning.duplicates import CapUtterances, DropDuplicates, KeyTurns
 from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.runs.partitions import decide_in_parts
-from edos_dataset.runs.phases import run_stage
 from edos_dataset.runs.pipeline import REMOVALS, split_rejects
+from edos_dataset.runs.run import run_stage
 from edos_dataset.runs.shards import read_shard, write_shard
 from edos_dataset.schema import DIALOGUES, TURN
 from edos_dataset.text import normalise
@@ -93,16 +93,17 @@ def test_cap_leaves_exactly_the_limit(corpus, limit):
     assert left == {text: min(count, limit) for text, count in utterances(dialogues).items()}
 
 
+@settings(max_examples=50)
 @given(
     CORPUS, st.integers(1, 4), st.randoms(use_true_random=False), st.integers(1, 6), st.sampled_from([SMALL, 1 << 30])
 )
 @pytest.mark.parametrize("kind", [CapUtterances, DropDuplicates])
 def test_order_shards_and_passes_do_not_matter(kind, corpus, limit, random, shards, memory):
-    settled = {"limit": limit} if kind is CapUtterances else {"share": None}
+    parameters = {"limit": limit} if kind is CapUtterances else {"share": None}
     dialogues = numbered(corpus)
-    expected = removed(kind(**settled), [dialogues])
+    expected = removed(kind(**parameters), [dialogues])
     shuffled = random.sample(dialogues, len(dialogues))
-    assert removed(kind(**settled, memory=memory), [shuffled[start::shards] for start in range(shards)]) == expected
+    assert removed(kind(**parameters, memory=memory), [shuffled[start::shards] for start in range(shards)]) == expected
 
 
 def test_small_memory_takes_several_partitions(tmp_path):
@@ -132,6 +133,7 @@ def test_processes_share_the_work(tmp_path):
             assert any(len(read_shard(path)) for path in removals)
 
 
+@settings(max_examples=50)
 @given(CORPUS)
 def test_of_equal_dialogues_the_first_by_id_stays(corpus):
     dialogues = numbered(corpus)
@@ -143,6 +145,7 @@ def test_of_equal_dialogues_the_first_by_id_stays(corpus):
 
 
 @pytest.mark.slow
+@settings(max_examples=30)
 @given(CORPUS, st.integers(1, 4))
 def test_both_hold_on_the_result(corpus, limit):
     dialogues = numbered(corpus)
@@ -222,7 +225,7 @@ FIRST_HALF, OTHERS = LONG[:2], ["Nobody told me that you would sell the old hous
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
-        (LONG, JOINED, True),  # other borders between turns
+        (LONG, JOINED, True),  # other boundaries between turns
         (LONG, [text.upper() for text in LONG], True),
         (LONG, [*LONG[:3], "I lost my telephone on the way, so how could I?"], True),  # one word
         (LONG, FIRST_HALF, True),

@@ -4,13 +4,12 @@ import time
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edos_dataset.arrays import nest
-from edos_dataset.cleaning.captions import is_credit, split_speaker
+from edos_dataset.cleaning.captions import is_credit, repair_letters, split_speaker, strip_markup
 from edos_dataset.cleaning.lines import CleanLines
-from edos_dataset.cleaning.markup import repair_letters, strip_markup
 from edos_dataset.runs.pipeline import count_units, split_rejects
 from edos_dataset.schema import LINE, LINES
 
@@ -365,6 +364,7 @@ PIECES = [
 ]
 
 
+@settings(max_examples=50)
 @given(
     st.lists(st.lists(st.sampled_from(PIECES), max_size=6), min_size=1, max_size=5),
     st.integers(0, 5),
@@ -377,3 +377,112 @@ def test_no_line_is_lost_and_batches_do_not_matter(documents: list[list[str]], c
     assert count_units(whole, "lines") == count_units(table, "lines")
     parts = pa.concat_tables([CleanLines()(table.slice(0, cut)), CleanLines()(table.slice(cut))])
     assert parts.to_pylist() == whole.to_pylist()
+
+
+def clean_blocks(*blocks: tuple[float, float, str]) -> tuple[list[str], dict[str, str]]:
+    """Return the lines of a document's blocks that stay, and the reason of each that leaves."""
+    table = lines_table([text for _, _, text in blocks])
+    times = [(start, end) for start, end, text in blocks for _ in text.split("\n")]
+    lines = table["lines"].combine_chunks().flatten()
+    columns = {field.name: lines.field(field.name) for field in LINE}
+    columns |= {"start": [start for start, _ in times], "end": [end for _, end in times]}
+    table = table.set_column(table.column_names.index("lines"), "lines", nest([0, len(lines)], LINE, columns))
+    kept, rejected = split_rejects(CleanLines()(table))
+    leave = {line["text"]: row["reason"] for row in (rejected.to_pylist() if rejected else []) for line in row["lines"]}
+    return [line["text"] for row in kept["lines"].to_pylist() for line in row], leave
+
+
+@pytest.mark.parametrize("number", [3, 10])
+@pytest.mark.parametrize("seconds", [2.0, 30.0])
+def test_a_loop_of_a_speech_recogniser_leaves(number: int, seconds: float) -> None:
+    loop = [(10 + place * seconds, 10 + (place + 1) * seconds, "Drink from the well.") for place in range(number)]
+    assert clean_blocks((0, 2, "Come in."), *loop, (400, 402, "Thank you.")) == (
+        ["Come in.", "Thank you."],
+        {"Drink from the well.": "loop"},
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Thank you for watching!", "Thanks so much for watching.", "Please like and subscribe.", "Yes. " * 5 + "Yes."],
+)
+def test_what_is_heard_in_silence_leaves(text: str) -> None:
+    assert clean_blocks((0, 2, "Come in."), (10, 40, text)) == (["Come in."], {text: "loop"})
+
+
+def test_people_repeat_themselves_and_speak_slowly() -> None:
+    blocks = [(0, 1, "No."), (1, 2, "No."), (2, 3, "No."), (5, 7, "Get out of here!"), (7, 9, "Get out of here!"),
+              (20, 22, "Thank you for listening."), (30, 45, "Well...")]  # fmt: skip
+    assert clean_blocks(*blocks) == ([text for _, _, text in blocks], {})
+
+
+@pytest.mark.parametrize("raw", ["* Walk with me *", "~ I will wait ~", "~ I will wait", "¶ So young ¶", "the rain *"])
+def test_other_marks_of_songs(raw: str) -> None:
+    assert clean(raw) == ([], {raw: "music"})
+
+
+def test_a_song_goes_on_in_later_blocks() -> None:
+    assert clean_blocks((0, 1, "♪ I'll wait"), (1, 2, "until the morning"), (2, 3, "Who is there?")) == (
+        ["Who is there?"],
+        {"♪ I'll wait": "music", "until the morning": "music"},
+    )
+    assert clean_blocks((0, 1, "♪ Oh"), (1, 2, "Take me"), (2, 3, "Home ♪"), (3, 4, "Lovely."))[0] == ["Lovely."]
+    assert clean_blocks((0, 1, "♪ Oh"), (1, 2, "- Stop it!"), (2, 3, "and leave."))[0] == ["Stop it!", "and leave."]
+    assert clean_blocks((0, 1, "♪ Oh ♪"), (1, 2, "and leave."))[0] == ["and leave."]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "Stream all films now\n-> WWW.SHOW9.APP", "Wear what they wear,\nfind it on FitLook.com",
+        "Official site: BIG.MX", "Want more?\n=[ ai.SubsHouse.com ]=-",
+        "Rate these subs at osxb.link/4fk2a\nso that others find them", "Telegram: @SubsOfTheNight\nJoin now",
+        "A word opens it:\nSAIL on\nwww.playboats.eu", "ALL CHANNELS IN ONE @ 4TVBOX.TV",
+    ],
+)  # fmt: skip
+def test_all_of_an_advertisement_leaves(block: str) -> None:
+    stay, leave = clean(block)
+    assert stay == []
+    assert set(leave.values()) == {"credit"}
+
+
+@pytest.mark.parametrize("text", ["I work at Amazon.com.", "Is it dot com or dot org?", "Wait.No.", "We go ~ 5 miles."])
+def test_speech_that_resembles_an_address_or_a_song_stays(text: str) -> None:
+    assert clean(text)[1] == {}
+
+
+SAID = [f"I walked home at {hour} again." for hour in ("one", "two", "three", "four", "five", "six")] * 8
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "A film by Marta Oliveira",
+        "Written and directed by\nMarta Oliveira",
+        "Executive Producer\nHugo Stein",
+        "based on the novel by Ida Berg",
+        "Subtitles by Anna\nVisit our page for more",
+    ],
+)
+def test_credits_at_the_edges_leave_by_block(block: str) -> None:
+    for blocks in ([block, *SAID], [*SAID, block]):
+        kept, rejected = split_rejects(CleanLines()(lines_table(blocks)))
+        assert [line["text"] for line in kept["lines"].to_pylist()[0]] == SAID
+        assert rejected["reason"].to_pylist() == ["credit"] * len(set(rejected["reason"].to_pylist()))
+    kept, _ = split_rejects(CleanLines()(lines_table([*SAID, block, *SAID])))
+    assert "subtitle" in block.lower() or len(kept["lines"].to_pylist()[0]) == 2 * len(SAID) + block.count("\n") + 1
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "It's a film by Marta Oliveira.",
+        "Directed by whom?",
+        "- A film by Marta Oliveira",
+        "A film by my sister.",
+        "BEN: A film by Marta",
+    ],
+)
+def test_speech_about_films_at_the_edges_stays(block: str) -> None:
+    kept, rejected = split_rejects(CleanLines()(lines_table([block, *SAID])))
+    assert len(kept["lines"].to_pylist()[0]) == len(SAID) + 1 and not (rejected and rejected.num_rows)

@@ -6,7 +6,7 @@ import pytest
 
 from edos_dataset.cleaning.captions import split_speaker
 from edos_dataset.cleaning.lines import CleanLines
-from edos_dataset.cleaning.words import is_doubtful, is_word, other_letter
+from edos_dataset.cleaning.ocr import is_doubtful, is_word, other_letter
 from edos_dataset.runs.pipeline import split_rejects
 from tests.cleaning.test_lines import lines_table
 
@@ -15,7 +15,7 @@ GLUED = ["Most ofthe guests left.", "Come ifyou like.", "Butwhen I came.", "It i
 SOUND = ["Most of the guests like that fact and act, but when you do, it was for them.", "If so, come."]
 
 
-def mended(*documents: list[str], language: str = "en", mend: bool = True) -> list[list[str]]:
+def repaired(*documents: list[str], language: str = "en", mend: bool = True) -> list[list[str]]:
     """Return the lines of documents, each a block of its own."""
     kept = split_rejects(CleanLines(mend=mend)(lines_table(*documents, language=language)))[0]
     return [[line["text"] for line in lines] for lines in kept["lines"].to_pylist()]
@@ -23,17 +23,17 @@ def mended(*documents: list[str], language: str = "en", mend: bool = True) -> li
 
 def test_words_with_a_space_inside_are_joined() -> None:
     """Where pieces and neighbours are a word in just one way; letters that the document uses as words stay."""
-    assert mended(SPLIT)[0] == [
+    assert repaired(SPLIT)[0] == [
         "It was the end.", "If you like.", "The introduction was long.", "What did she say?", "So what now?",
     ]  # fmt: skip
-    assert mended([*SPLIT, "Plan B or C?", "Let u s go.", "Oh no, ok?", "Come i n here."])[0][5:] == [
+    assert repaired([*SPLIT, "Plan B or C?", "Let u s go.", "Oh no, ok?", "Come i n here."])[0][5:] == [
         "Plan B or C?", "Let us go.", "Oh no, ok?", "Come in here.",
     ]  # fmt: skip
 
 
-def test_words_without_their_space_are_parted() -> None:
+def test_words_without_their_space_are_split() -> None:
     """A function word and one that the document has elsewhere."""
-    assert mended([*SOUND, *GLUED])[0][2:] == [
+    assert repaired([*SOUND, *GLUED])[0][2:] == [
         "Most of the guests left.", "Come if you like.", "But when I came.", "It is of fact.", "It was for you.",
     ]  # fmt: skip
 
@@ -51,39 +51,39 @@ def test_words_without_their_space_are_parted() -> None:
 def test_what_is_doubtful_stays(line: str) -> None:
     """Also in a document that is damaged."""
     sound = [*SOUND, "We act on fact, to go by it, under a bite; the end, we mend."]
-    assert mended([*sound, *GLUED, *SPLIT, line])[0][-1] == line
+    assert repaired([*sound, *GLUED, *SPLIT, line])[0][-1] == line
 
 
 def test_few_signs_are_no_damage() -> None:
     """Three broken words of a kind are left as they are; so are other languages, and all where it is not wished."""
     for damaged in (SPLIT, [*SOUND, *GLUED]):
-        assert mended(damaged[:-2])[0] == damaged[:-2]
-        assert mended(damaged, language="hu")[0] == damaged
-    assert mended(GLUED, mend=False)[0] == GLUED
-    assert mended(SPLIT, SPLIT[:3])[1] == SPLIT[:3]  # documents do not speak for each other
+        assert repaired(damaged[:-2])[0] == damaged[:-2]
+        assert repaired(damaged, language="hu")[0] == damaged
+    assert repaired(GLUED, mend=False)[0] == GLUED
+    assert repaired(SPLIT, SPLIT[:3])[1] == SPLIT[:3]  # documents do not speak for each other
 
 
 @pytest.mark.parametrize(
     ("word", "right"),
     [("lcy", "Icy"), ("Iooking", "looking"), ("lllegal", "Illegal"), ("Ira", None), ("lraq", "Iraq"), ("lxt", None)],
 )
-def test_an_initial_letter_taken_for_its_likeness(word: str, right: str | None) -> None:
+def test_a_confused_initial_letter(word: str, right: str | None) -> None:
     """Where the dictionary has the word, and only so."""
     assert other_letter(word) == right
-    assert mended([f"It is {word} here."])[0] == [f"It is {right or word} here."]
+    assert repaired([f"It is {word} here."])[0] == [f"It is {right or word} here."]
 
 
 def test_sentences_get_their_capitals_where_the_pronoun_lost_it() -> None:
     """At openings of lines and sentences, never where one goes on."""
     small = ["Then i left.", "So i did.", "Can i go?", "And i know.", "I said i do."]
     lines = ["there it was. and more", "of the same...", "and so on,", "- he said. why? no."]
-    assert mended([*small, *lines])[0][5:] == [
+    assert repaired([*small, *lines])[0][5:] == [
         "There it was. And more",
         "of the same...",
         "and so on,",
         "he said. Why? No.",
     ]
-    assert mended([*small[:3], *lines])[0][3:] == [
+    assert repaired([*small[:3], *lines])[0][3:] == [
         "there it was. and more",
         "of the same...",
         "and so on,",

@@ -4,7 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edos_dataset.cleaning.rejects import cut_turns
@@ -205,7 +205,7 @@ def test_documentaries_leave_whole(genres: list[str] | None, gone: bool) -> None
 def test_other_columns_of_a_turn_stay_with_it() -> None:
     """Times and sentence ids are those of the turn."""
     kept, rejected = split_rejects(CleanTurns()(dialogues([*GOOD, "No, no, no!"])))
-    unknown = dict.fromkeys(("new_speaker", "one_speaker", "same_scene"))
+    unknown = dict.fromkeys(("speaker", "new_speaker", "one_speaker", "same_scene"))
     turn = {"text": GOOD[2], "start": 2.0, "end": 2.5, "sentence_ids": [3], **unknown}
     assert kept["turns"].to_pylist()[0][2] == turn
     assert rejected is not None
@@ -249,6 +249,7 @@ def test_no_dialogues() -> None:
 TEXTS = [*GOOD, "No, no, no!", "#1", "Hello", "So...", "Previously on", "", "NORA: Yes, I do.", "Jó napot!"]
 
 
+@settings(max_examples=50)
 @given(st.lists(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=7), min_size=1, max_size=6), st.integers(0, 6))
 def test_no_turn_is_lost_and_batches_do_not_matter(texts: list[list[str]], cut: int) -> None:
     """Kept and rejected turns are all turns, kept dialogues have two or more; any split of the rows gives the same
@@ -261,3 +262,24 @@ def test_no_turn_is_lost_and_batches_do_not_matter(texts: list[list[str]], cut: 
     assert all(len(turns) > 1 for turns in kept["turns"].to_pylist())
     parts = pa.concat_tables([CleanTurns()(table.slice(0, cut)), CleanTurns()(table.slice(cut))])
     assert parts.to_pylist() == whole.to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "stays"),
+    [
+        ("How many brothers have you got?", "4", True),
+        ("When were you born?", "1998.", True),
+        ("What does it cost?", "3.50!", True),
+        ("Which one, left or right?", "3 4 5 6 7", False),
+        ("I have brothers.", "4", False),
+        ("Well?", "!!!", False),
+    ],
+)
+def test_a_number_alone_is_an_answer(question, answer, stays):
+    table = dialogues([question, answer, GOOD[0]])
+    assert (answer in outcome(CleanTurns()(table))[0]) == stays
+    assert answer not in outcome(CleanTurns(numbers=False)(table))[0]
+
+
+def test_a_number_that_begins_a_dialogue_answers_nothing():
+    assert outcome(CleanTurns()(dialogues([GOOD[0], "Who is it?"], ["1998.", *GOOD])))[1] == {"1998.": "few_letters"}

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from edos_dataset.cleaning.films import SAME_BOOK, DropSameBooks
+from edos_dataset.cleaning.duplicates import SAME_BOOK, DropSameBooks
 from edos_dataset.runs.shards import write_shard
 from edos_dataset.schema import READ_BOOKS, REASONS
 from screenplays import damaged, rejoined, screenplay

@@ -7,19 +7,21 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from edos_dataset.cleaning import word_totals
+from edos_dataset.cleaning import vocabulary as word_totals
 from edos_dataset.cleaning.vocabulary import DropRareWords, FilterBooks
-from edos_dataset.runs import passage
+from edos_dataset.runs import shuffle
 from edos_dataset.runs.partitions import SharedStep
 from edos_dataset.runs.shards import write_shard
-from edos_dataset.schema.books import BOOK_DIALOGUES, READ_BOOKS
-from edos_dataset.segmentation.books.papers_rare import are_rare, most_frequent, unknown_shares
+from edos_dataset.schema.tables import BOOK_DIALOGUES, READ_BOOKS
 from edos_dataset.segmentation.books.papers_words import (
     add_up,
+    are_rare,
     are_strange,
     counted,
     divergences,
+    most_frequent,
     sizes_of,
+    unknown_shares,
     word_counts,
 )
 
@@ -39,8 +41,8 @@ def leaving(
 ) -> list[int]:
     """Return which rows leave of shards, counted through."""
     monkeypatch.setattr(word_totals, "partitions_for", lambda *_: cut[0])
-    monkeypatch.setattr(passage, "_MOST_GROUPS", cut[1])
-    monkeypatch.setattr(passage, "_BYTES_A_SLICE", cut[2])
+    monkeypatch.setattr(shuffle, "_MOST_GROUPS", cut[1])
+    monkeypatch.setattr(shuffle, "_BYTES_A_SLICE", cut[2])
     shards = [folder / f"{number}.parquet" for number in range(len(tables))]
     for shard, table in zip(shards, tables, strict=True):
         write_shard(shard, table)
@@ -51,8 +53,8 @@ def leaving(
 
 def shards_of(table: pa.Table) -> list[pa.Table]:
     """Return a table in seven pieces, one of them empty."""
-    borders = [0, 1, 4, 4, 9, 11, 20, len(table)]
-    return [table.slice(start, stop - start) for start, stop in zip(borders, borders[1:], strict=False)]
+    bounds = [0, 1, 4, 4, 9, 11, 20, len(table)]
+    return [table.slice(start, stop - start) for start, stop in zip(bounds, bounds[1:], strict=False)]
 
 
 @pytest.mark.parametrize("cut", CUTS)
@@ -60,12 +62,12 @@ def test_books_are_filtered_by_the_words_of_all(cut, tmp_path, monkeypatch):
     said = texts(30)
     books = [word_counts(text) for text in said]
     divergence = divergences(books, add_up(books))
-    border = float(np.sort(divergence)[-4:-2].mean())
-    expected = are_strange(divergence, np.array(list(sizes_of(books))), border, 120)
+    limit = float(np.sort(divergence)[-4:-2].mean())
+    expected = are_strange(divergence, np.array(list(sizes_of(books))), limit, 120)
     columns = {"text": pa.array(said, pa.large_string())}
     table = pa.table([columns.get(field.name, pa.nulls(30, field.type)) for field in READ_BOOKS], schema=READ_BOOKS)
 
-    found = leaving(FilterBooks(border, 120), shards_of(table), cut, tmp_path, monkeypatch)
+    found = leaving(FilterBooks(limit, 120), shards_of(table), cut, tmp_path, monkeypatch)
 
     assert found == np.flatnonzero(expected).tolist()
     assert 0 < len(found) <= 3

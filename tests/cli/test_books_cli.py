@@ -57,7 +57,7 @@ def test_printed_recipe_is_what_books_runs(books):
     printed = edos("recipe", "default", "--books", "--no-labels").stdout
     (books.parent / "mine.yaml").write_text(printed.replace("max_words: 100", "max_words: 5"))
     done = make("books", "--out", "gutenberg", "--recipe", "mine.yaml", "--json")
-    assert done.exit_code == 0
+    assert done.exit_code == 5
     length = next(stage for stage in json.loads(done.stdout)["stages"] if stage["stage"] == "length")
     assert length["rejected"]["too_long"] > 100
 
@@ -141,7 +141,7 @@ def test_nobody_speaks_anywhere(tmp_path, monkeypatch):
     (tmp_path / "books").mkdir()
     (tmp_path / "books" / "one.txt").write_text(silent_book(2))
     done = make("books", "--out", "gutenberg")
-    assert done.exit_code == 0 and "no dialogues came out" in done.stdout
+    assert done.exit_code == 5 and "no dialogues are left" in done.stdout and "nothing came out" in done.stderr
     facts = report("gutenberg")
     assert [entry["kept"] for entry in facts["books"]] == [False] and facts["dialogues"] == []
 

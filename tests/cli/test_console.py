@@ -7,7 +7,9 @@ import pytest
 from rich.table import Table
 
 from command_line import edos
-from edos_dataset.cli.console import emit, load_call, progress_bars, say, status
+from edos_dataset.cli.console import NOTHING, Ended, check_any, emit, load_call, say
+from edos_dataset.commands import progress as progress_shown
+from edos_dataset.commands.progress import bars, file_bars, steps
 
 
 def test_json_is_printed_alone(capsys):
@@ -42,13 +44,14 @@ def test_only_the_first_process_of_a_launcher_prints(rank, prints, monkeypatch, 
     assert (printed.exit_code, copied.exit_code) == (0, 0)
     assert bool(printed.stdout) is bool(copied.stdout) is prints
     failed = edos("inspect", tmp_path)
-    assert failed.exit_code == 1 and "manifest.json" in failed.stderr, "an error is told by each"
+    assert failed.exit_code == 1 and "was not written by this package" in failed.stderr, "every process prints an error"
 
 
 @pytest.mark.parametrize(("rank", "prints"), [("0", True), ("1", False)])
 def test_only_the_first_process_of_a_launcher_shows_progress(rank, prints, monkeypatch, capsys):
     monkeypatch.setenv("RANK", rank)
-    with progress_bars() as progress:
+    monkeypatch.setattr(progress_shown, "_can_redraw", lambda: True)
+    with bars(True) as progress:
         progress("label", 1, 2, 40, "turns")
         progress("label", 2, 2, 80, "turns")
     shown = capsys.readouterr().err
@@ -72,7 +75,7 @@ def test_a_result_of_a_follower_is_printed_by_none(monkeypatch, tmp_path):
     assert edos(*arguments).stdout == ""
 
 
-def test_what_others_wrote_steers_no_terminal(monkeypatch, capsys):
+def test_untrusted_text_controls_no_terminal(monkeypatch, capsys):
     """In tables, too, while the colours are rich's own."""
     monkeypatch.setenv("FORCE_COLOR", "1")
     table = Table("pa\x1b[2Jth")
@@ -90,6 +93,27 @@ def test_what_others_wrote_steers_no_terminal(monkeypatch, capsys):
     assert not re.findall(r"\x1b(?!\[[\d;]*m)|\x1b\[31m", shown), "nothing but colours, and not those of others"
 
 
+def test_tables_are_narrow_and_plain_in_pipes(monkeypatch, capsys):
+    wide = Table(*"abc")
+    wide.add_row(*("[red]word[/red] " * 20 for _ in "abc"))
+    say([wide])
+    plain = capsys.readouterr().out
+    assert "\x1b" not in plain and max(map(len, plain.splitlines())) <= 100
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    say([wide])
+    assert "\x1b[31m" in capsys.readouterr().out
+    monkeypatch.setenv("NO_COLOR", "1")
+    say([wide])
+    assert "\x1b[31m" not in capsys.readouterr().out
+
+
+def test_downloads_in_pipes_are_a_line_a_file(capsys):
+    with file_bars(True) as report:
+        report("a.zip", 1, 3)
+        report("a.zip", 3, 3)
+    assert capsys.readouterr().err == "a.zip: 3 bytes\n"
+
+
 @pytest.mark.parametrize("where", ["before", "behind"])
 def test_quiet_is_results_and_errors_alone(where, tmp_path):
     edos("sample", tmp_path / "films")
@@ -97,12 +121,17 @@ def test_quiet_is_results_and_errors_alone(where, tmp_path):
     loud = edos(*command)
     (tmp_path / "turns.jsonl").unlink()
     quiet = edos("--quiet", *command) if where == "before" else edos(*command, "-q")
-    assert loud.stdout == quiet.stdout and "shards" in loud.stderr and quiet.stderr == ""
+    assert loud.stdout == quiet.stdout and loud.stderr == quiet.stderr == "", "no bars where nobody looks"
+    (tmp_path / "turns.jsonl").unlink()
+    verbose = edos(*command, "-v")
+    lines = verbose.stderr.splitlines()
+    assert verbose.stdout == loud.stdout and "mark: 3 shards, 3 files" in lines
+    assert "\x1b" not in verbose.output and "━" not in verbose.output
     failed = edos("inspect", tmp_path, "--quiet")
-    assert failed.exit_code == 1 and "no folder" in failed.stderr
+    assert failed.exit_code == 1 and "not written by this package" in failed.stderr
 
 
-def test_verbose_shows_the_traceback_of_an_error_that_is_told_in_a_sentence(tmp_path):
+def test_verbose_shows_the_traceback_of_an_error_beside_its_message(tmp_path):
     plain, verbose = edos("inspect", tmp_path), edos("inspect", tmp_path, "--verbose")
     assert plain.exit_code == verbose.exit_code == 1
     assert "Traceback" not in plain.stderr and "Traceback" in verbose.stderr
@@ -116,11 +145,21 @@ def test_both_are_wrong_usage():
 
 def test_what_stands_behind_two_dashes_is_no_option(tmp_path):
     (tmp_path / "--quiet").mkdir()
-    assert "--quiet is no folder" in edos("inspect", "--", "--quiet").stderr
+    assert "there is no folder --quiet: give" in edos("inspect", "--", "--quiet").stderr
 
 
-def test_status_is_told_to_a_terminal_or_in_lines(capsys):
+def test_steps_are_shown_in_a_terminal_or_in_lines(capsys):
     for lines in (True, False):
-        with status("first", lines) as tell:
-            tell("wri\x1bting [red]")
+        with steps(True, "first", lines) as say:
+            say("wri\x1bting [red]")
         assert capsys.readouterr().err == ("wri\\x1bting [red]\n" if lines else "")
+
+
+def test_nothing_came_out_names_the_likely_remedy():
+    check_any(1, "dialogues", {})
+    read = {"stage": "read", "read": 2, "tally": {"bad times": 0, "other language: hu": 2}}
+    with pytest.raises(Ended, match="2 of 2 files look Hungarian: --language hu") as caught:
+        check_any(0, "dialogues", {"stages": [read]})
+    assert caught.value.code == NOTHING
+    with pytest.raises(Ended, match="edos rejects"):
+        check_any(0, "dialogues", {"stages": [{"stage": "read", "read": 2, "tally": {}}]})

@@ -42,7 +42,7 @@ def test_agreement_as_json(answers):
 def test_agreement_for_a_person(answers):
     text = edos("crowd", "agreement", answers).stdout
     assert "3 tasks, 9 answers, 2 tasks agreed on" in text
-    assert "1 answers are none of the 41 labels: greeting 1" in text
+    assert "1 answer is outside the 41 labels: greeting 1" in text
     assert "fleiss kappa" in text and "sympathizing" in text
 
 
@@ -52,7 +52,7 @@ def test_select_writes_lines_and_names_what_falls_short(tmp_path):
     assert done.exit_code == 0
     tasks = [json.loads(line) for line in (tmp_path / "tasks.jsonl").read_text().splitlines()]
     assert [task["label"] for task in tasks] == ["angry", "angry", "sad"]
-    assert "3 dialogues, 2 a label wanted" in done.stdout
+    assert "3 dialogues, 2 per label requested" in done.stdout
     short = {line.split()[1]: "short" in line for line in done.stdout.splitlines() if line.startswith("│")}
     assert short["sad"] and short["joyful"] and not short["angry"]
 
@@ -69,12 +69,12 @@ def test_what_is_chosen_can_be_answered_and_measured(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["agreement", "nowhere.csv"], "No such file"),
+        (["agreement", "nowhere.csv"], "there is no file nowhere.csv: give"),
         (["agreement", "answers.csv", "--outside", "all"], "outside is 'all'"),
         (["agreement", "answers.csv", "--column", "x"], "column setting 'x'"),
         (["seed", "answers.csv", "--out", "seed", "--ties", "coin"], "ties is 'coin'"),
         (["seed", "answers.csv", "--out", "seed", "--shares", "1", "1", "1"], "shares are"),
-        (["select", ".", "--out", "tasks.jsonl"], "manifest.json"),
+        (["select", ".", "--out", "tasks.jsonl"], "was not written by this package: give"),
     ],
 )
 def test_errors_are_one_message(answers, monkeypatch, arguments, message):

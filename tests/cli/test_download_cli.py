@@ -26,7 +26,15 @@ def talk(files, monkeypatch):
 def test_list(talk):
     done = edos("download")
     assert done.exit_code == 0
-    for text in ("opensubtitles-LANGUAGE", "edos_amt", "CC BY-NC-SA 4.0", "│ 68 ", "pt_br", "talk"):
+    for text in (
+        "opensubtitles-LANGUAGE",
+        "edos_amt",
+        "CC BY-NC-SA 4.0",
+        "│ 68 ",
+        "pt_br",
+        "talk",
+        "opensubtitles2024-LA",
+    ):
         assert text in done.stdout
 
 
@@ -51,7 +59,7 @@ def test_what_is_shown_and_done(talk, files, tmp_path):
 def test_without_a_terminal_nothing_moves(talk, files, tmp_path):
     done = edos("download", "talk", "--out", tmp_path)
     assert done.exit_code == 2
-    assert "CC BY-NC 4.0" in done.stderr and "There is no terminal to ask at: give --yes" in done.stderr
+    assert "CC BY-NC 4.0" in done.stderr and "There is no terminal to ask for confirmation: give --yes" in done.stderr
     assert not (tmp_path / "talk").exists()
     assert [method for method, _ in files.files["/talk.csv"].requests] == ["HEAD"]
 
@@ -63,7 +71,7 @@ def test_asked_at_a_terminal(talk, tmp_path, monkeypatch, answer, code):
     done = edos("download", "talk", input=answer)
     assert done.exit_code == code
     assert (tmp_path / "talk" / "talk.csv").exists() is (code == 0)
-    assert ("Nothing was fetched." in done.stderr) is (code == 1)
+    assert ("Nothing was downloaded." in done.stderr) is (code == 1)
 
 
 def test_wrong_use(talk, tmp_path):
@@ -91,7 +99,7 @@ app(["download", "talk", "--out", {str(tmp_path)!r}, "--yes"])
     assert done.returncode == 1
     assert (
         "error File too large" in done.stderr
-        and "give the same command again" in done.stderr
+        and "run the same command again" in done.stderr
         and "Traceback" not in done.stderr
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == [

@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from edos_dataset.cli.errors import TOO_MANY, WRONG_USAGE, Ended, check_bad, explained
+from edos_dataset.cli.console import TOO_MANY, WRONG_USAGE, Ended, check_bad, explained
 from edos_dataset.runs.engines.base import WorkerDied
 
 
@@ -38,13 +38,13 @@ def run(error, *arguments, **texts):
         (
             OSError(errno.ENOSPC, "No space left on device", "edos/os [1].parquet"),
             1,
-            "error No space left on device: edos/os [1].parquet. What is finished is kept; mend this and give the same "
+            "error No space left on device: edos/os [1].parquet. Finished work is kept; fix this and run the same "
             "command again\n",
         ),
-        (OSError("the server is gone"), 1, "error the server is gone. What is finished is kept; mend this"),
+        (OSError("the server is gone"), 1, "error the server is gone. Finished work is kept; fix this"),
         (Ended(WRONG_USAGE, "There is no terminal."), 2, "There is no terminal.\n"),
         (Ended(TOO_MANY, "[bold red]30%[/bold red] are bad"), 3, "30% are bad\n"),
-        (KeyboardInterrupt(), 130, "Stopped. The same command goes on where it was.\n"),
+        (KeyboardInterrupt(), 130, "Stopped. Run the same command to resume.\n"),
     ],
 )
 def test_exit_codes(error, code, message):
@@ -54,7 +54,7 @@ def test_exit_codes(error, code, message):
     assert done.stdout == ""
 
 
-def test_what_a_message_quotes_neither_steers_the_terminal_nor_floods_it():
+def test_what_a_message_quotes_neither_controls_the_terminal_nor_floods_it():
     done = run(ValueError("row \x1b[31m7\x07 of caf\udce9\u202e is " + "x" * 50_000 + " and more"))
     assert done.stderr.startswith("error row \\x1b[31m7\\x07 of caf\\udce9\\u202e is xxx")
     assert done.stderr.endswith("xxx and more\n") and len(done.stderr) < 2_200
@@ -71,8 +71,8 @@ def test_what_a_message_quotes_neither_steers_the_terminal_nor_floods_it():
 )
 def test_a_machine_without_memory_is_no_defect(error):
     done = run(error)
-    assert done.exit_code == 1 and done.stderr.startswith("error the machine gives no more memory or threads (")
-    assert "give fewer --workers" in done.stderr
+    assert done.exit_code == 1 and done.stderr.startswith("error the machine has run out of memory or threads (")
+    assert "use fewer --workers" in done.stderr
 
 
 def test_a_defect_of_ours_keeps_its_traceback():

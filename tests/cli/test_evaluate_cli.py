@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from command_line import edos
-from edos_dataset.commands import judges
+from edos_dataset.commands import evaluate as evaluating
+from edos_dataset.labeling.models import base
 from edos_dataset.labels import LABELS
 from edos_dataset.metrics.responses.dialog_eval import NEEDS, OLD_BLEU, evaluate
 from edos_dataset.metrics.responses.words import Words
@@ -97,7 +98,7 @@ def test_what_is_left_out_is_said(files):
         ("references", "a\n" * 5, r"mine has 4 lines, but .*references of --references has 5: give files"),
         ("mine", "", "mine is empty: give a file with a response a line"),
         ("vectors", "i 1 2\nam 1\n", "vectors, line 2: 1 numbers behind the word 'am', not 2 as before"),
-        ("contexts", b"a\nb\xff\n", "contexts, line 2: no UTF-8"),
+        ("contexts", b"a\nb\xff\n", "contexts, line 2: not UTF-8"),
         ("targets", "", "targets of --train-targets is empty"),
         ("labels", "afraid\nhappy\n\n\n", "labels, line 2: 'happy' is no label: give one of afraid, angry"),
         ("labels", "afraid\n", "labels of --labels has 1: give files"),
@@ -116,7 +117,7 @@ def test_bad_files(files, name, content, told):
     assert re.search(told, done.stderr.replace("\n", " ")), done.stderr
 
 
-class Labeler:
+class Labeler(base.Labeler):
     """Labels a response by its length, and a context never as its response."""
 
     identity = "lengths"
@@ -131,7 +132,7 @@ class Labeler:
 @pytest.mark.parametrize("with_contexts", [False, True])
 def test_label_accuracy(files, monkeypatch, with_contexts):
     files["labels"].write_text(f"{LABELS[36]}\n\n{LABELS[33]}\n{LABELS[0]}\n")  # right, none, right, wrong
-    monkeypatch.setattr("edos_dataset.labeling.models.labelers.load_labeler", lambda name, device: Labeler())
+    monkeypatch.setattr("edos_dataset.commands.evaluate.load_labeler", lambda name, device: Labeler())
     given = options(files, *(["labels", "contexts"] if with_contexts else ["labels"]))
     told = json.loads(edos("evaluate", files["mine"], *given, "--json").stdout)
     figure = told["metrics"]["label-accuracy"]
@@ -141,11 +142,11 @@ def test_label_accuracy(files, monkeypatch, with_contexts):
 
 def test_judges_are_asked_by_their_options(files, monkeypatch):
     def near(responses, references, model, device):
-        return judges.Measured(np.ones(len(responses)), f"{model} on {device}")
+        return evaluating.Measured(np.ones(len(responses)), f"{model} on {device}")
 
-    monkeypatch.setattr(judges, "bertscore", near)
-    monkeypatch.setattr(judges.Encoder, "encode", lambda self, texts: np.ones((len(texts), 2)))
-    monkeypatch.setattr(judges.Encoder, "identity", "same")
+    monkeypatch.setattr(evaluating, "measure_bertscore", near)
+    monkeypatch.setattr(evaluating.Encoder, "encode", lambda self, texts: np.ones((len(texts), 2)))
+    monkeypatch.setattr(evaluating.Encoder, "identity", "same")
     told = json.loads(
         edos(
             *("evaluate", files["mine"], *options(files, "references")),

@@ -38,11 +38,11 @@ def launch(commands, *arguments):
 def test_two_processes_label_and_one_tells(commands, tmp_path):
     source, out = tmp_path / "dialogues.jsonl", tmp_path / "labelled.jsonl"
     source.write_text("".join(json.dumps(dialogue) + "\n" for dialogue in DIALOGUES))
-    (told, shown, code), follower = launch(commands, "label", source, "--model", "fast", "--out", out)
+    (told, shown, code), follower = launch(commands, "label", source, "--model", "fast", "--out", out, "-v")
     assert code == 0, shown
     assert told.startswith("27 turns of 9 dialogues labelled by") and told.count("\n") == 1
-    assert "1/1" in shown
-    assert (follower[0], "1/1" in follower[1], follower[2]) == ("", False, 0)
+    assert "annotate: 1 shard" in shown
+    assert (follower[0], "annotate: 1 shard" in follower[1], follower[2]) == ("", False, 0)
     labelled = [json.loads(line) for line in out.read_text().splitlines()]
     assert [dialogue["dialogue_id"] for dialogue in labelled] == [dialogue["dialogue_id"] for dialogue in DIALOGUES]
 
@@ -70,7 +70,7 @@ def test_two_processes_curate_and_one_tells(commands, tmp_path):
     [
         ("dataset", "1", "unknown engine 'dataset'; did you mean 'datasets'?"),
         ("spark", "1", "unknown engine 'spark'; there are local, accelerate, datasets, ray"),
-        ("local", "2", "with 'local' each launched process would do all of the work"),
+        ("local", "2", "with 'local' every launched process would do all of the work"),
     ],
 )
 @pytest.mark.parametrize("command", ["curate", "segment", "label"])

@@ -17,7 +17,7 @@ SRT = ["Hello there, my friend.", "[DOOR SLAMS]", "What is it now?", LONG, "That
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """A run with a good film and two broken ones, which kept what it dropped."""
+    """A run with a good film, a copy of it and two broken ones, which kept what it dropped."""
     folder = tmp_path_factory.mktemp("rejects")
     films = folder / "films"
     films.mkdir()
@@ -26,6 +26,7 @@ def run(tmp_path_factory):
         for number, text in enumerate(SRT, 1)
     ]
     (films / "good.srt").write_text("\n".join(blocks), "utf-8")
+    (films / "not so good.srt").write_bytes((films / "good.srt").read_bytes())
     (films / "empty.srt").write_text("")
     (films / "\x1b[31mred.srt").write_text("")
     (films / "notes.pdf").write_text("")
@@ -93,6 +94,23 @@ def test_a_run_that_kept_nothing(run, tmp_path):
     assert shown.exit_code == 0 and "with --rejects to see it" in shown.stdout
     shown = edos("rejects", tmp_path, "--reason", "empty_file").stdout
     assert "empty.srt: 0 bytes" in shown and "--rejects" not in shown, "the manifest has it"
+    [file] = json.loads(edos("rejects", tmp_path, "--json").stdout)["left_out"]
+    assert {file["path"], file["kept"]} == {"films/good.srt", "films/not so good.srt"}
+    told = f"same_film {file['path']}: near-duplicate of {file['kept']}"
+    for asked in (["--reason", "same_film"], ["--stage", "films"], []):
+        shown = edos("rejects", tmp_path, *asked).stdout
+        assert told in shown and "with --rejects to see it" not in shown
+    [unit] = json.loads(edos("rejects", run, "--reason", "same_film", "--json").stdout)["rejects"]
+    assert (unit["path"], unit["kept"]) == (file["path"], file["kept"])
+
+
+def test_a_run_of_many_files_names_the_first_ones(run, tmp_path):
+    manifest = json.loads((run / "manifest.json").read_text("utf-8"))
+    manifest["left_out"] *= 30
+    next(stage for stage in manifest["stages"] if stage["stage"] == "films")["rejected"]["same_film"] = 1_000
+    (tmp_path / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    shown = edos("rejects", tmp_path, "--limit", 2).stdout
+    assert shown.count(": near-duplicate of ") == 2 and "and 998 more" in shown
 
 
 def test_a_damaged_file_is_told(run, tmp_path):

@@ -28,5 +28,5 @@ def test_sizes_divergences_and_where_the_page_is(folder, tmp_path):
 def test_what_cannot_be_read_is_told_without_a_traceback(folder, tmp_path):
     (tmp_path / "mine" / "edos" / "train-00000-of-00001.parquet").write_bytes(b"PAR1 broken")
     done = CliRunner().invoke(app, ["report", str(folder), "--out", str(tmp_path / "r.html")])
-    assert done.exit_code == 1 and "is no whole Parquet file" in done.output.replace("\n", " ")
+    assert done.exit_code == 1 and "is not a complete Parquet file" in done.output.replace("\n", " ")
     assert not (tmp_path / "r.html").exists()

@@ -1,5 +1,6 @@
 """`edos respond` as a user sees it: texts, files, a chat, and what it refuses."""
 
+import csv
 import json
 import logging
 
@@ -7,7 +8,7 @@ import pytest
 
 import edos_dataset
 from command_line import edos
-from edos_dataset.generation import chosen
+from edos_dataset.generation import shipped
 from edos_dataset.labels import LABELS
 from small_responders import EMPATHETIC, save_responder
 
@@ -48,12 +49,24 @@ def test_a_dialogue_is_answered_as_from_python(models):
     assert [line.split()[0] for line in seen.splitlines()] == [each["label"] for each in told["answers"]]
 
 
+def test_a_table_gets_a_row_for_each_dialogue(models, tmp_path):
+    (tmp_path / "in.csv").write_text("Conversation,Text\na,where is the dog\nb,so\na,I am happy\nb,\n")
+    source = (tmp_path / "in.csv", "--skip-bad", "--candidates", 2)
+    done = respond(models, *source, "--out", tmp_path / "out.tsv")
+    assert done.exit_code == 0 and "1 bad record left out" in done.stderr, done.stderr
+    with (tmp_path / "out.tsv").open(encoding="utf-8", newline="") as file:
+        header, *found = csv.reader(file, delimiter="\t")
+    assert header[:4] == ["dialogue_id", "text", "answer", "label"] and "answer_2" in header
+    assert [row[:2] for row in found] == [["a", "I am happy"], ["b", "so"]]
+
+
 def test_a_label_is_forced_and_answers_are_drawn_by_a_seed(models):
     done = respond(models, "where is the dog", "--label", "Consoling", "--candidates", 2, "--json")
     answers = json.loads(done.stdout)["answers"]
     assert answers == rows(python(models, ["where is the dog"], label="consoling", candidates=2))
     assert {each["label"] for each in answers} == {"consoling"} and answers[0]["probability"] is None
-    drawn = [respond(models, "so", "--label", "sad", "--sample", "--seed", seed, "--json").stdout for seed in (1, 1, 2)]
+    asked = ("respond", "so", "--model", models / "chat", "--labeler", "fast", "--device", "cpu", "--label", "sad")
+    drawn = [edos(*asked, "--json", "--sample", "--seed", seed).stdout for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
 
 
@@ -102,13 +115,13 @@ def test_a_chat_keeps_its_history_and_takes_labels(models):
     assert first == third and first["answers"] == rows(python(models, ["where is the dog"]))
     assert second["answers"][0]["label"] == "consoling"
     seen = respond(models, "--chat", input="where is the dog\n")
-    assert seen.stdout.startswith(first["answers"][0]["label"]) and "no help for people in distress" in seen.stderr
+    assert seen.stdout.startswith(first["answers"][0]["label"]) and "cannot help people in distress" in seen.stderr
 
 
 def test_a_chat_goes_on_after_errors(models):
     done = respond(models, "--chat", input="/label consolin\n/quit\n\0\nso\n")
     assert done.exit_code == 0 and len(done.stdout.splitlines()) == 1
-    for message in ("did you mean 'consoling'?", "/quit is no command", "NUL"):
+    for message in ("did you mean 'consoling'?", "/quit is not a command", "NUL"):
         assert message in done.stderr
     done = respond(models, "--chat", input="/label sad\nso\n", model="plain")
     assert "trained without labels" in done.stderr and done.stdout
@@ -131,15 +144,15 @@ def test_no_text_is_logged_or_kept(models, tmp_path, monkeypatch, caplog, how):
 
 
 def test_without_a_model_the_default_one_answers(models, monkeypatch):
-    monkeypatch.setattr(chosen, "DEFAULT_MODEL", str(models / "chat"))
+    monkeypatch.setattr(shipped, "DEFAULT_MODEL", str(models / "chat"))
     told = json.loads(edos("respond", "where is the dog", "--json", *FEW).stdout)
     assert told["answers"] == rows(python(models, ["where is the dog"]))
 
 
 def test_a_turn_that_is_cut_is_said(models):
     done = respond(models, "where is the dog " * 40)
-    assert done.exit_code == 0 and "the model reads its end alone, 58" in " ".join(done.stderr.split())
-    assert "reads its end alone" not in respond(models, "where is the dog").stderr
+    assert done.exit_code == 0 and "the model reads only the last 58" in " ".join(done.stderr.split())
+    assert "reads only the last" not in respond(models, "where is the dog").stderr
 
 
 BAD = {
@@ -148,7 +161,7 @@ BAD = {
     "no text": ([], 2, "give a text to answer"),
     "chat and text": (["so", "--chat"], 2, "neither texts nor --out"),
     "two sources": (["so", "so", "--out", "x"], 2, "one source of dialogues"),
-    "a source": (["-"], 2, "no text but a source"),
+    "a source": (["-"], 2, "a source of dialogues, not a text"),
     "no source": (["no-such-file.jsonl", "--out", "-"], 1, "no-such-file.jsonl"),
     "beams": (["so", "--beams", "0"], 2, "beams"),
     "labeler": (["so", "--labeler", "no-such"], 1, "no-such"),
@@ -159,7 +172,7 @@ BAD = {
         "'no/such' in the revision 'v1' is neither",
     ),
     "of a folder": (["so", "--model-revision", "v1"], 1, "but only the Hub has revisions"),
-    "of what": (["so", "--revision", "v1"], 2, "that of the model is --model-revision"),
+    "of what": (["so", "--revision", "v1"], 2, "for the model use --model-revision"),
 }
 
 

@@ -63,7 +63,7 @@ def test_figures_of_readers(tmp_path):
         (("films", "--books", "films"), 1, "is not cut out of books: leave out --books"),
         (("films", "--out", "no/where.html"), 1, "there is no folder"),
         (("books", "--config", "gutenberg_en", "--books", "films"), 1, "such as books/b.txt: give the folder"),
-        (("empty",), 1, "has no data set of this package"),
+        (("empty",), 1, "has no dataset of this package"),
         (("none.json",), 1, "download judgements"),
         (("ann.json", "labels.json"), 1, "judges labels, not dialogues"),
         (("ann.json", "--by", "mood"), 1, "by is 'mood'"),

@@ -10,14 +10,13 @@ import time
 
 import pytest
 
-from edos_dataset.commands.books import make_books
-from edos_dataset.commands.books_recipes import books_pipeline
-from edos_dataset.commands.corpus_runs import Carrying
+from edos_dataset.commands.books import books
+from edos_dataset.recipes.books import books_pipeline
 from edos_dataset.runs.folder import FolderError, check_whole
 from edos_dataset.runs.manifest import read_manifest
 from edos_dataset.runs.recipes import RecipeError, dump_recipe
 from edos_dataset.schema import BOOK_LANGUAGES
-from edos_dataset.sources.books.inventory import find_books
+from edos_dataset.sources.inventory import find_books
 from sample_books import book, write_books
 from sudden_death import DeathError, dying_at, files_in, untimed
 
@@ -27,23 +26,23 @@ SHARD = 20_000  # bytes; about a book
 SCRIPT = """
 import os, sys
 from pathlib import Path
-from edos_dataset.commands.books import make_books
-from edos_dataset.commands.books_recipes import books_pipeline
-from edos_dataset.commands.corpus_runs import Carrying
-from edos_dataset.sources.books.inventory import find_books
+from edos_dataset.commands.books import books
+from edos_dataset.recipes.books import books_pipeline
+from edos_dataset.sources.inventory import find_books
 
 if __name__ == "__main__":
     os.setsid()
     print(os.getpid(), flush=True)
     source, out, workers = sys.argv[1:]
-    how = Carrying(workers=int(workers), keep_rejects=True)
-    make_books(find_books([Path(source)], "en"), Path(out), books_pipeline(labels=False), how, shard_bytes=20_000)
+    pipeline = books_pipeline(labels=False)
+    how = {"workers": int(workers), "keep_rejects": True, "shard_bytes": 20_000}
+    books(find_books([Path(source)], "en"), Path(out), pipeline, **how)
 """
 
 
 def make(source, out, language="en", recipe="default", settings=(), **how):
     pipeline = books_pipeline(recipe, language=language, labels=False, settings=settings)
-    return make_books(find_books([source], language), out, pipeline, Carrying(**how), shard_bytes=SHARD)
+    return books(find_books([source], language), out, pipeline, **how, shard_bytes=SHARD)
 
 
 @pytest.fixture
@@ -93,7 +92,7 @@ def test_workers_and_engines_change_no_byte(by_one, english, tmp_path, how):
 def test_shards_change_no_data(english, tmp_path):
     make(english, tmp_path / "small")
     pipeline = books_pipeline(labels=False)
-    make_books(find_books([english], "en"), tmp_path / "large", pipeline, shard_bytes=1 << 30)
+    books(find_books([english], "en"), tmp_path / "large", pipeline, shard_bytes=1 << 30)
     small, large = (files_in(tmp_path / name) for name in ("small", "large"))
     assert {name: small[name] for name in small if name.endswith(".parquet")} == {
         name: large[name] for name in large if name.endswith(".parquet")
@@ -220,7 +219,7 @@ def test_same_book_again_and_force(english, tmp_path):
     with pytest.raises(FolderError, match=r"length.max_words 100 → 50"):
         make(english, out, settings=["length.max_words=50"])
     (english / "pg90001.txt").write_text(book(33))
-    with pytest.raises(FolderError, match="1 books changed"):
+    with pytest.raises(FolderError, match="1 book changed"):
         make(english, out)
     make(english, out, force=True)
     assert {name: data for name, data in first.items() if name.endswith(".parquet")} != {
@@ -273,7 +272,7 @@ def test_labelled(english, tmp_path):
 
     out = tmp_path / "gutenberg"
     pipeline = books_pipeline(model="fast")
-    make_books(find_books([english], "en"), out, pipeline, Carrying(limit=2))
+    books(find_books([english], "en"), out, pipeline, limit=2)
     rows = next(iter(load_dataset(str(out), "gutenberg_en").values()))
     assert {"label", "confidence", "top", "label_source"} <= set(rows[0]["turns"][0])
     assert rows.features["turns"].feature["label"].names[40] == "neutral"

@@ -1,7 +1,9 @@
 """`edos_dataset.label` and `edos_dataset.curate`: the calls of a notebook, and of a script that lacks its guard."""
 
 import datetime
+import multiprocessing
 import subprocess
+import sys
 
 import datasets
 import pandas as pd
@@ -9,11 +11,18 @@ import pytest
 
 import edos_dataset
 from edos_dataset.labels import LABELS
+from edos_dataset.planning.measured import measured_apart
+from edos_dataset.runs.engines.local import LocalEngine
 
 DIALOGUES = [["I lost my job.", "Oh no, what happened?"], ["We won!"]]
 
 
 def names(rows):
+    if isinstance(rows, pd.DataFrame):
+        rows = rows.to_dict("records")
+    if "turns" not in rows[0]:
+        ids = dict.fromkeys(row["id"] for row in rows)
+        return [[row["label"] for row in rows if row["id"] == each] for each in ids]
     return [[turn["label"] for turn in row["turns"]] for row in rows]
 
 
@@ -56,8 +65,8 @@ def test_what_is_in_memory(given, expected):
         ([7], "dialogue 1: expected"),
         ([["x"], [7]], "dialogue 2: turns must be a list of texts"),
         ([["x"], ["\ud800"]], "dialogue 2: '.*' is half a character"),
-        ([{"role": "user", "content": "x"}], "a turn with 'role', but of which dialogue"),
-        ([{"id": "a", "turns": ["x"]}] * 2, "dialogue 2: the same dialogue_id stands in dialogue 1"),
+        ([{"role": "user", "content": "x"}], "a turn has 'role', but no dialogue_id"),
+        ([{"id": "a", "turns": ["x"]}] * 2, "dialogue 2: dialogue 1 has the same dialogue_id"),
         (datasets.Dataset.from_dict({"n": [1]}), "data set, row 1: expected"),
         (datasets.Dataset.from_dict({"turns": []}), "the data set has no rows"),
         (datasets.Dataset.from_dict({"turns": [["x"]]}).to_iterable_dataset(), "an? IterableDataset cannot be"),
@@ -135,3 +144,29 @@ def test_a_script_with_workers_names_the_missing_guard(program, guarded, films, 
         assert 'if __name__ == "__main__":' in (done.stderr if program is MAPPED else last)
         assert "memory" not in last or "for the reason above" in last
         assert done.stderr.count("Traceback") <= 3  # of the parent alone: the pool's, and ours
+
+
+OF_STDIN = (
+    "import edos_dataset, sys",
+    "print(sys.modules['__main__'].__file__)",
+    "done = edos_dataset.segment('films', 'turns.jsonl', workers=2, shard_sentences=1, progress=False)",
+    "print(done['documents'])",
+    "class Mine: pass",
+    "from edos_dataset.runs.engines.local import LocalEngine",
+    "with LocalEngine(2) as engine: list(engine.map(Mine, [Mine]))",
+)
+
+
+def test_a_program_from_standard_input_has_workers(films, tmp_path):
+    given = {"input": "\n".join(OF_STDIN), "cwd": tmp_path, "capture_output": True, "text": True, "timeout": 300}
+    done = subprocess.run([sys.executable, "-"], **given)
+    assert done.stdout.split() == ["<stdin>", "2"], done.stderr
+    assert "Mine was defined in a notebook or console" in done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("start", [lambda: LocalEngine(1), lambda: measured_apart(None, [], 1)])
+def test_what_a_worker_imports_starts_no_run(start, monkeypatch):
+    monkeypatch.setattr(multiprocessing.current_process(), "_inheriting", True, raising=False)
+    with pytest.raises(SystemExit) as end:
+        start()
+    assert end.value.code == 77

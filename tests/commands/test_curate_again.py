@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from command_line import edos
-from edos_dataset.commands.built_in import pipeline_of
 from edos_dataset.commands.curate import curate
+from edos_dataset.recipes.subtitles import pipeline_of
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.sources.inventory import find_films
 
@@ -51,13 +51,13 @@ def out(subs, tmp_path):
 def test_another_recipe_or_input_is_told_and_needs_leave(subs, out, tmp_path):
     before = content(out)
     with pytest.raises(
-        FolderError, match=r"3 films, 3 dialogues, .*: dialogues.gap 10.0 → 4.0. Give another --out, or"
+        FolderError, match=r"3 films, 3 dialogues, .*: dialogues.gap 10.0 → 4.0. Give another out, or force=True"
     ):
         run(subs, out, "dialogues.gap=4.0")
-    with pytest.raises(FolderError, match="1 films fewer"):
+    with pytest.raises(FolderError, match="1 film fewer"):
         run(subs, out, limit=2)
     (subs / "now" / "film.srt").write_text(FILM.format("then"))
-    with pytest.raises(FolderError, match=r"1 films changed, such as 'subs/now"):
+    with pytest.raises(FolderError, match=r"1 film changed, such as 'subs/now"):
         run(subs, out)
     assert content(out) == before
     run(subs, out, "dialogues.gap=4.0", force=True, limit=2)
@@ -110,7 +110,7 @@ def test_what_was_edited_is_replaced_by_leave_alone(subs, out, edit):
     before = content(out)
     edit(out)
     edited = content(out.parent)
-    with pytest.raises(FolderError, match="not as `edos curate` wrote it, but edited or damaged, .* or give --force"):
+    with pytest.raises(FolderError, match="`edos curate` wrote it, but edited or damaged, .* or give force=True"):
         run(subs, out)
     assert content(out.parent) == edited
     run(subs, out, force=True)

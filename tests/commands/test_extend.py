@@ -3,6 +3,7 @@ second run makes again.
 """
 
 import json
+import re
 
 import pytest
 from datasets import load_dataset
@@ -14,7 +15,7 @@ from edos_dataset.augmentation.self_labeling import SelfLabelingRules
 from edos_dataset.augmentation.steps import SpreadStep
 from edos_dataset.cli.app import app
 from edos_dataset.commands import extend as extending
-from edos_dataset.commands.seed import write_seed
+from edos_dataset.commands.crowd_seed import write_seed
 from edos_dataset.crowd.answers import read_answers
 from edos_dataset.crowd.seed import SeedRules, read_seed
 from edos_dataset.runs.folder import FolderError
@@ -133,9 +134,9 @@ def test_the_same_call_makes_nothing_again_and_a_changed_step_only_what_follows(
     monkeypatch.undo()
     looser = (STEPS[0], STEPS[1], SpreadStep(threshold=0.7, around="all"))
     said = []
-    with pytest.raises(FolderError, match="finished run of 70 labels, .*: 3.threshold 0.8 → 0.7. Give another --out"):
+    with pytest.raises(FolderError, match="finished run of 70 labels, .*: 3.threshold 0.8 → 0.7. Give another out"):
         extending.extend(seed, [pool], out, looser)
-    again = extending.extend(seed, [pool], out, looser, force=True, say=said.append)
+    again = extending.extend(seed, [pool], out, looser, force=True, progress=said.append)
     assert again["steps"][:2] == counts["steps"][:2] and again["steps"][2]["parameters"]["threshold"] == 0.7
     assert [text for text in said if text.startswith("step")] == ["step 3, spread"]
 
@@ -152,7 +153,7 @@ def test_killed_between_steps_it_goes_on(done, seed, pool, tmp_path, monkeypatch
             extending.extend(seed, [pool], tmp_path / "out", STEPS)
     assert not (tmp_path / "out" / "extended").exists()
     said = []
-    assert extending.extend(seed, [pool], tmp_path / "out", STEPS, say=said.append)["steps"] == counts["steps"]
+    assert extending.extend(seed, [pool], tmp_path / "out", STEPS, progress=said.append)["steps"] == counts["steps"]
     assert "step 1, spread" not in said
 
 
@@ -190,13 +191,32 @@ def test_command_line(done, seed, pool, tmp_path):
     out = tmp_path / "new"
     for arguments, message in (
         ([str(pool), str(pool), "--out", str(out)], "edos crowd seed"),
-        ([str(seed), str(pool), "--out", str(out), "--memory", "much"], "no size"),
+        ([str(seed), str(pool), "--out", str(out), "--memory", "much"], "not a size"),
         ([str(seed), str(pool), "--out", str(out), "--learner", "magic"], "no learner 'magic'"),
         ([str(seed), "nothing.jsonl", "--out", str(out)], "no such file"),
         ([str(seed), str(nothing), "--out", str(out)], "the pool is empty"),
     ):
         failed = CliRunner().invoke(app, ["extend", *arguments])
         assert failed.exit_code == 1 and message in " ".join(failed.output.split()) and "Traceback" not in failed.output
+
+
+@pytest.mark.parametrize(
+    ("rejected", "remedy"),
+    [
+        ({"not_similar": 9, "conflict": 1}, "step 1 rejected 9 candidates as not_similar: .* --set 1.threshold=0.82"),
+        (
+            {"not_similar": 0, "has_label": 1},
+            "step 1 rejected 1 candidate as has_label: give a pool of other dialogues",
+        ),
+    ],
+)
+def test_nothing_came_out(rejected, remedy, done, seed, pool, tmp_path, monkeypatch):
+    """An exit code of its own, and the likely remedy."""
+    step = done[1]["steps"][0] | {"labelled": 0, "rejected": rejected, "parameters": {"threshold": 0.92}}
+    counts = {**done[1], "steps": [step]}
+    monkeypatch.setattr(extending, "extend", lambda seed, pool, out: counts)
+    result = CliRunner().invoke(app, ["extend", str(seed), str(pool), "--out", str(tmp_path / "out")])
+    assert result.exit_code == 5 and re.search(f"no turn of the pool got a label; {remedy}", result.stderr)
 
 
 def test_audit_page_and_judgements(done, tmp_path):
@@ -215,4 +235,4 @@ def test_audit_page_and_judgements(done, tmp_path):
     assert shown.exit_code == 0 and "25.0%" in shown.output
     assert json.loads(CliRunner().invoke(app, ["audit", str(file), "--json"]).stdout)["overall"]["wrong"] == 1
     failed = CliRunner().invoke(app, ["audit", str(tmp_path / "nothing.json")])
-    assert failed.exit_code == 1 and "download judgements" in " ".join(failed.output.split())
+    assert failed.exit_code == 1 and "judgements that were downloaded from its page" in " ".join(failed.output.split())

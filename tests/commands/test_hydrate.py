@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from command_line import edos
-from edos_dataset.commands.built_in import subtitles_to_edos
 from edos_dataset.commands.curate import curate
 from edos_dataset.commands.hydrate import hydrate
-from edos_dataset.commands.labels_only import labelling, text_stages, write_labels
+from edos_dataset.commands.labels_only import labelling, labels_only, text_stages
+from edos_dataset.recipes.subtitles import subtitles_to_edos
 from edos_dataset.runs.folder import FolderError
-from edos_dataset.runs.settings import override
+from edos_dataset.runs.recipes import override
 from edos_dataset.sources.inventory import find_films
 from two_scenes import FILM
 
@@ -105,7 +105,7 @@ def test_round_trip(run, labels, films, tmp_path):
 
 
 def test_other_shards_workers_and_config_give_the_same(run, films, tmp_path):
-    write_labels(run, tmp_path / "labels", "edos_initial")
+    labels_only(run, tmp_path / "labels", "edos_initial")
     manifest = hydrate(tmp_path / "labels", [films], tmp_path / "back", workers=2, shard_sentences=40)
     assert manifest["shards"]["total"] > 3
     assert all(manifest["identical"].values())
@@ -262,7 +262,7 @@ def test_changed_labels_are_seen(run, labels, films, tmp_path):
     path = next((mine / "labels_only").glob("train-*"))
     table = pq.read_table(path)
     pq.write_table(table.slice(1), path)
-    with pytest.raises(FolderError, match="content of the labels is another; 1 films fewer"):
+    with pytest.raises(FolderError, match="content of the labels is another; 1 film fewer"):
         hydrate(mine, [films], tmp_path / "back")
     assert not all(hydrate(mine, [films], tmp_path / "back", force=True)["identical"].values())
     assert len(rows_of(tmp_path / "back", "edos")) == 44
@@ -290,7 +290,7 @@ def test_changed_labels_are_seen(run, labels, films, tmp_path):
         (lambda folder: [path.unlink() for path in (folder / "labels_only").glob("*.parquet")], "holds no labels"),
         (
             lambda folder: next((folder / "labels_only").glob("train-*")).write_bytes(b"PAR1 cut"),
-            "fetch or make it again",
+            "download or make it again",
         ),
     ],
 )
@@ -306,14 +306,14 @@ def test_bad_labels(labels, films, tmp_path, spoil, says):
 
 def test_folders_of_others_are_left_alone(run, labels, films, tmp_path):
     before = parquet(run)
-    for command in (
-        ("hydrate", labels, films, "--out", run),
-        ("labels-only", run, "--out", run),
-        ("hydrate", labels, films, "--out", labels),
+    for command, message in (
+        (("hydrate", labels, films, "--out", run), "give a new or empty folder"),
+        (("labels-only", run, "--out", run), "is the source and would be lost"),
+        (("hydrate", labels, films, "--out", labels), "is the source and would be lost"),
     ):
         result = edos(*command)
         assert result.exit_code == 1
-        assert "give a new or empty folder" in result.stderr
+        assert message in result.stderr
     assert parquet(run) == before
     assert (labels / "labels_only").is_dir()
 

@@ -14,9 +14,9 @@ import pytest
 from command_line import edos
 from edos_dataset.commands.label import label
 from edos_dataset.labeling.models.labelers import load_labeler
-from edos_dataset.labeling.stages import AnnotateDialogues
 from edos_dataset.labels import LABELS
-from edos_dataset.publishing.layout import split_of, write_config
+from edos_dataset.publishing.layout import write_config
+from edos_dataset.publishing.splits import split_of
 from edos_dataset.schema import DIALOGUES
 from small_models import WORDS, save_dialogue_classifier
 
@@ -102,33 +102,33 @@ def stop_after(shards):
 
 
 def test_a_stopped_run_goes_on_and_ends_in_the_same_bytes(folder, tmp_path):
-    stage, settings = AnnotateDialogues(model=str(folder / "model")), {"shard_turns": 30}
-    whole = label(folder / "in.jsonl", tmp_path / "whole.jsonl", stage, **settings)
+    model, settings = folder / "model", {"shard_turns": 30}
+    whole = label(folder / "in.jsonl", model, out=tmp_path / "whole.jsonl", **settings)
     assert whole["shards"] >= 4 and whole["reused"] == 0
     out = tmp_path / "out.jsonl"
     out.write_text("old\n")
     with pytest.raises(Stopped):
-        label(folder / "in.jsonl", out, stage, **settings, force=True, progress=stop_after(3))
+        label(folder / "in.jsonl", model, out=out, **settings, force=True, progress=stop_after(3))
     assert out.read_text() == "old\n"
     made = sorted((tmp_path / "out.jsonl.parts" / ".run" / "01-annotate").glob("*.parquet"))
     assert len(made) == 3
     made[1].write_bytes(b"damaged")
-    again = label(folder / "in.jsonl", out, stage, **settings, force=True)
+    again = label(folder / "in.jsonl", model, out=out, **settings, force=True)
     assert again == {**whole, "reused": 2}
     assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.jsonl", "whole.jsonl"]
 
 
 def test_another_model_or_input_starts_anew(folder, tmp_path):
-    stage, out, settings = AnnotateDialogues(model=str(folder / "model")), tmp_path / "out.jsonl", {"shard_turns": 30}
+    model, out, settings = folder / "model", tmp_path / "out.jsonl", {"shard_turns": 30}
     source = tmp_path / "in.jsonl"
     source.write_bytes((folder / "in.jsonl").read_bytes())
     with pytest.raises(Stopped):
-        label(source, out, stage, **settings, progress=stop_after(3))
+        label(source, model, out=out, **settings, progress=stop_after(3))
     with pytest.raises(Stopped):
-        label(source, out, AnnotateDialogues(model=str(folder / "other")), **settings, progress=stop_after(2))
+        label(source, folder / "other", out=out, **settings, progress=stop_after(2))
     source.write_text(DIALOGUE + source.read_text("utf-8"), "utf-8")
-    assert label(source, out, stage, **settings)["reused"] == 0
+    assert label(source, model, out=out, **settings)["reused"] == 0
     assert read(out)[0]["dialogue_id"] == "a" and len(read(out)) == 61
 
 
@@ -137,14 +137,12 @@ def test_processes_of_a_launcher_share_the_work(folder, labelled, commands, tmp_
     signs.mkdir()
     script = tmp_path / "script.py"
     script.write_text(
-        "import sys, pathlib; from accelerate import PartialState; from edos_dataset.commands import label; from "
-        "edos_dataset.labeling.stages import AnnotateDialogues\n"
-        f"stage = AnnotateDialogues(model={str(folder / 'model')!r})\n"
-        f"done = label.label(pathlib.Path({str(folder / 'in.jsonl')!r}), pathlib.Path({str(out)!r}), stage, "
-        "shard_turns=30, engine='accelerate')\n"
+        "import pathlib; from accelerate import PartialState; from edos_dataset import label\n"
+        f"done = label({str(folder / 'in.jsonl')!r}, {str(folder / 'model')!r}, out={str(out)!r}, "
+        "shard_turns=30, engine='accelerate', device='cpu')\n"
         "state = PartialState()\n"
-        f"pathlib.Path({str(signs)!r}, f'{{state.process_index}} of {{state.num_processes}} {{state.backend}} {{done "
-        f"is not None}}').touch()\n"
+        f"pathlib.Path({str(signs)!r}, f'{{state.process_index}} of {{state.num_processes}} {{state.backend}} "
+        "{bool(done)}').touch()\n"
     )
     launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--no-python"]
     command = [commands / "python", *launch, commands / "python", script]
@@ -157,9 +155,7 @@ def test_processes_of_a_launcher_share_the_work(folder, labelled, commands, tmp_
     )
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in signs.iterdir()) == ["0 of 2 gloo True", "1 of 2 gloo False"]
-    one = label(
-        folder / "in.jsonl", tmp_path / "one.jsonl", AnnotateDialogues(model=str(folder / "model")), shard_turns=30
-    )
+    one = label(folder / "in.jsonl", folder / "model", out=tmp_path / "one.jsonl", shard_turns=30)
     assert one["shards"] >= 4
     assert out.read_bytes() == (tmp_path / "one.jsonl").read_bytes()
 
@@ -167,15 +163,15 @@ def test_processes_of_a_launcher_share_the_work(folder, labelled, commands, tmp_
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('{"dialogue_id": "b", "turns": ["x"]', "is no JSON"),
+        ('{"dialogue_id": "b", "turns": ["x"]', "is not JSON"),
         ('["x"]', "line 2: expected"),
-        ('{"dialogue_id": "b"}', "{'dialogue_id': 'b'}; mend"),
-        ('{"dialogue_id": 7, "turns": ["x"]}', "dialogue_id must be a text, got 7"),
+        ('{"dialogue_id": "b"}', "{'dialogue_id': 'b'}; correct"),
+        ('{"dialogue_id": 7, "turns": ["x"]}', "dialogue_id must be a string, got 7"),
         ('{"dialogue_id": "b", "turns": "x"}', "turns must be a list of texts, got 'x'"),
-        ('{"dialogue_id": "b", "turns": ["x", {"text": "y"}]}', "got {'text': 'y'} among them"),
+        ('{"dialogue_id": "b", "turns": ["x", {"text": "y"}]}', "but has {'text': 'y'}"),
         ('{"dialogue_id": "b", "turns": ["\\ud800"]}', "half a character"),
-        ("[" * 100_000, "is no JSON"),
-        (b"\xff", "is no UTF-8"),
+        ("[" * 100_000, "is not JSON"),
+        (b"\xff", "is not UTF-8"),
     ],
 )
 def test_bad_lines_are_named(line, message, folder, tmp_path):
@@ -184,7 +180,7 @@ def test_bad_lines_are_named(line, message, folder, tmp_path):
     done = edos("label", source, "--model", folder / "model", "--out", tmp_path / "out.jsonl", "--workers", 1)
     assert done.exit_code == 1
     found = " ".join(done.stderr.split())
-    assert f"{source}, line 2: " in found and message in found and "mend" in found or "quotes" in found
+    assert f"{source}, line 2: " in found and message in found and ("correct" in found or "quotes" in found)
     assert [path.name for path in tmp_path.iterdir()] == ["in.jsonl"]
 
 
@@ -192,13 +188,13 @@ def test_bad_lines_are_named(line, message, folder, tmp_path):
     ("arguments", "message"),
     [
         (["nowhere", "--out", "x"], "nowhere: there is no such file or folder"),
-        (["empty.jsonl", "--out", "x"], "empty.jsonl holds no dialogues"),
+        (["empty.jsonl", "--out", "x"], "empty.jsonl contains no dialogues"),
         (["good.jsonl", "--out", "good.jsonl"], "good.jsonl is the source"),
         (["good.jsonl", "--out", "folder"], "folder is a folder"),
         (["good.jsonl", "--out", "empty.jsonl"], "empty.jsonl is there already: give another --out"),
-        (["good.jsonl", "--out", "x", "--format", "xml"], "format 'xml' is none of jsonl, json"),
+        (["good.jsonl", "--out", "x", "--format", "xml"], "unknown format 'xml': expected one of jsonl, json"),
         (["good.jsonl", "--out", "missing/x"], "missing; make it first"),
-        (["folder", "--out", "x"], "folder has no dialogues"),
+        (["folder", "--out", "x"], "is an empty folder, not one that this package wrote"),
         (["good.jsonl", "--out", "x", "--model", "nothing"], "model 'nothing' is neither one of"),
         (["good.jsonl", "--out", "x", "--device", "gpu"], "'gpu' is none that torch knows"),
         (["good.jsonl", "--out", "x", "--device", "cuda:99"], "'cuda:99' is not there"),
@@ -215,6 +211,16 @@ def test_mistakes_are_explained(arguments, message, tmp_path, monkeypatch):
     assert done.exit_code == 1
     assert message in " ".join(done.stderr.split())
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(("command", "out"), [("label", "x.jsonl"), ("report", "x.html")])
+def test_nothing_came_out_if_all_records_are_bad(command, out, tmp_path):
+    (tmp_path / "bad.jsonl").write_text('{"no": 1}\n{"no": 2}\n')
+    done = edos(command, tmp_path / "bad.jsonl", "--skip-bad", "--out", tmp_path / out)
+    said = " ".join(done.stderr.split())
+    assert done.exit_code == 5 and "nothing came out" in said
+    assert "only 2 bad records" in said and "line 1" in said and "got {'no': 1}" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.jsonl"]
 
 
 def published(folder, count=40):
@@ -245,7 +251,7 @@ def test_a_folder_keeps_its_rows_and_splits(folder, tmp_path):
     (tmp_path / "data").mkdir()
     given = {row["dialogue_id"]: row for row in published(tmp_path / "data")}
     done = edos("label", tmp_path / "data", "--model", folder / "model", "--out", "-")
-    assert done.exit_code == 1 and "is a folder and becomes a folder: give one as --out" in done.stderr
+    assert done.exit_code == 1 and "so the output is one too: give a folder as --out" in done.stderr
     done = edos(
         "label", tmp_path / "data", "--model", folder / "model", "--out", tmp_path / "new", "--workers", 1, "--top", 5
     )

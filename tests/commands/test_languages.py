@@ -8,11 +8,10 @@ import pytest
 import yaml
 
 from command_line import edos
-from edos_dataset.commands.built_in import pipeline_of
+from edos_dataset.commands.corpus_runs import language_remarks
 from edos_dataset.commands.curate import curate, language_of
-from edos_dataset.commands.languages import language_remarks
-from edos_dataset.runs.recipes import RecipeError, dump_recipe
-from edos_dataset.runs.settings import override
+from edos_dataset.recipes.subtitles import pipeline_of
+from edos_dataset.runs.recipes import RecipeError, dump_recipe, override
 from edos_dataset.segmentation.turns.stage import SegmentTurns
 from edos_dataset.sources.inventory import find_films
 from edos_dataset.sources.read import OTHER_LANGUAGE, ReadFilms
@@ -79,7 +78,15 @@ def test_a_pipeline_says_its_language_once() -> None:
     stages = yaml.safe_load(dump_recipe(pipeline_of(language="de")))["stages"]
     said = [stage for stage in stages if "language" in json.dumps(stage).replace("detect_language", "")]
     assert said == [
-        {"read": {"language": "de", "detect_language": True, "max_bytes": ReadFilms.max_bytes, "max_seconds": 60.0}}
+        {
+            "read": {
+                "language": "de",
+                "detect_language": True,
+                "names": True,
+                "max_bytes": ReadFilms.max_bytes,
+                "max_seconds": 60.0,
+            }
+        }
     ]
     assert language_of(pipeline_of(settings=["read.language=fr"])) == "fr"
 
@@ -121,7 +128,9 @@ def test_norwegian_is_norwegian_in_all_that_is_written(subtitles: Path, tmp_path
     assert yaml.safe_load((out / "README.md").read_text().split("---")[1])["language"] == ["no"]
     rows = datasets.load_dataset(str(out), "os", cache_dir=str(tmp_path / "cache"))["train"]
     assert set(rows["language"]) == {"no"}
-    assert len(manifest["remarks"]) == 1
+    turns, splits = manifest["remarks"]
+    assert "does not know Norwegian" in turns
+    assert splits.startswith("splits of 80/10/10 would be empty with only 3 films")
 
 
 @pytest.mark.parametrize("command", ["curate", "segment"])
@@ -137,8 +146,8 @@ def test_what_does_not_know_the_language_is_said_once() -> None:
     assert language_remarks(pipeline_of(), "en_GB") == []
     assert language_remarks(pipeline_of(labels=False, settings=["turns.scorer=rules"]), "de") == []
     turns, labels = language_remarks(pipeline_of(language="de", weak_model="fast"), "de")
-    assert turns == f"turns are found by the rules: the scorer '{SegmentTurns.scorer}' knows no German"
-    assert labels.startswith("the labels are not to be trusted: 'fast' and 'general' know no German;")
+    assert turns == f"turns are found by the rules: the scorer '{SegmentTurns.scorer}' does not know German"
+    assert labels.startswith("the labels are unreliable: 'fast' and 'general' know no German;")
 
 
 def test_labels_of_dialogues_in_another_language(tmp_path: Path) -> None:

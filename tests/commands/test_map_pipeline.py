@@ -1,4 +1,4 @@
-"""A pipeline over a `datasets.Dataset`: what goes in, what comes out, and that nothing is made twice."""
+"""A pipeline over a `datasets.Dataset`: what it takes and returns, and that nothing is made twice."""
 
 from pathlib import Path
 
@@ -6,11 +6,13 @@ import datasets
 import pytest
 
 import edos_dataset
+from edos_dataset import stages
 from edos_dataset.cleaning.duplicates import CapUtterances, DropDuplicates, KeyTurns
 from edos_dataset.commands.map_pipeline import map_pipeline
 from edos_dataset.labeling.selection import SelectDialogues
 from edos_dataset.labeling.stages import AnnotateDialogues, LabelTurns
-from edos_dataset.publishing.layout import split_of
+from edos_dataset.publishing.splits import split_of
+from edos_dataset.recipes import Pipeline
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.runs.pipeline import Output
 from edos_dataset.schema import features
@@ -105,7 +107,18 @@ def test_rows_that_are_no_dialogues(tmp_path, rows, message):
 
 
 def test_nothing_comes_out(tmp_path):
-    with pytest.raises(ValueError, match="no dialogue came out"):
+    with pytest.raises(ValueError, match="no dialogue is left"):
         map_pipeline(
             datasets.Dataset.from_dict({"turns": SAID}), [LabelTurns("fast"), SelectDialogues(0)], cache_dir=tmp_path
         )
+
+
+class Thoughtful(stages.TurnFilter):
+    def keep(self, turn, dialogue):
+        return turn.text != "They closed."
+
+
+def test_a_step_of_a_user(tmp_path):
+    given = datasets.Dataset.from_dict({"turns": SAID})
+    made = map_pipeline(given, Pipeline([Thoughtful()]), cache_dir=tmp_path)
+    assert all(len(texts(row)) == 2 for row in dialogues(made)) and len(dialogues(made)) == len(SAID)

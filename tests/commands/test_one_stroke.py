@@ -10,20 +10,18 @@ import edos_dataset
 from crowd_tables import ByFirstWord, crowd
 from edos_dataset.augmentation.labelled import read_labelled
 from edos_dataset.augmentation.steps import SpreadStep
-from edos_dataset.commands.built_in import subtitles_to_dialogues, subtitles_to_edos
+from edos_dataset.commands.crowd import write_seed
 from edos_dataset.commands.curate import curate
 from edos_dataset.commands.extend import extend
 from edos_dataset.commands.hydrate import hydrate
 from edos_dataset.commands.label import label
-from edos_dataset.commands.labels_only import write_labels
-from edos_dataset.commands.seed import write_seed
+from edos_dataset.commands.labels_only import labels_only
 from edos_dataset.crowd import seed as seeds
 from edos_dataset.crowd.seed import SeedRules
 from edos_dataset.hub.contents import read_data
-from edos_dataset.labeling.stages import AnnotateDialogues
 from edos_dataset.publishing import published
-from edos_dataset.publishing.content import stated_content
-from edos_dataset.releases.given.sources import Selection
+from edos_dataset.publishing.front_matter import stated_content
+from edos_dataset.recipes.subtitles import subtitles_to_dialogues, subtitles_to_edos
 from edos_dataset.runs.folder import FolderError, OutputFolder
 from edos_dataset.runs.manifest import read_manifest
 from edos_dataset.sources.inventory import find_films
@@ -50,7 +48,7 @@ EDOS, OTHERS = ("ferry", "train", "wagon"), ("boat", "train", "wagon")
 def quick():
     """Neither the picture nor the encoder is what is tested here."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(published, "draw_labels", lambda labels, config, path: path.write_text(str(labels)))
+        patch.setattr(published, "draw_labels", lambda labels, config, path, of: path.write_text(str(labels)))
         patch.setattr(seeds, "Encoder", ByFirstWord)
         yield
 
@@ -66,7 +64,7 @@ def given(tmp_path_factory):
             (films / f"{name}.srt").write_text(FILM.format(name=name), encoding="utf-8")
         (films / "bad.srt").write_bytes(b"\0\1")
         curate(find_films([films], "en"), films.with_name("edos"), subtitles_to_edos("fast", "fast"))
-        write_labels(films.with_name("edos"), films.with_name("labels"))
+        labels_only(films.with_name("edos"), films.with_name("labels"))
         write_seed(crowd(), films.with_name("seed"), SeedRules(seed=variant))
         dialogue = {"dialogue_id": "near", "turns": ["Well?", f"word{variant} it is."]}
         films.with_name("pool.jsonl").write_text(json.dumps(dialogue) + "\n")
@@ -81,7 +79,7 @@ def to_dialogues(given, out):
 
 
 def labelling(given, out):
-    label(given / "edos", out, AnnotateDialogues("fast"), meant=Selection("os"), force=True)
+    label(given / "edos", "fast", out=out, config="os", force=True)
 
 
 def extending_seed(given, out):
@@ -91,7 +89,7 @@ def extending_seed(given, out):
 COMMANDS = {
     "curate": to_dialogues,
     "label": labelling,
-    "labels-only": lambda given, out: write_labels(given / "edos", out, force=True),
+    "labels-only": lambda given, out: labels_only(given / "edos", out, force=True),
     "hydrate": lambda given, out: hydrate(given / "labels", [given / "films"], out, force=True),
     "crowd seed": lambda given, out: write_seed(crowd(), out, SeedRules(seed=int(given.name)), force=True),
     "extend": extending_seed,
@@ -133,8 +131,8 @@ def test_all_that_a_command_writes_is_committed_together(given, tmp_path, monkey
 READERS = {
     "load": ("edos", lambda folder, out: edos_dataset.load(str(folder), cache_dir=str(out))),
     "inspect": ("edos", lambda folder, out: read_manifest(folder)),
-    "label": ("edos", lambda folder, out: label(folder, out, AnnotateDialogues("fast"))),
-    "labels-only": ("edos", lambda folder, out: write_labels(folder, out)),
+    "label": ("edos", lambda folder, out: label(folder, "fast", out=out)),
+    "labels-only": ("edos", lambda folder, out: labels_only(folder, out)),
     "hydrate": ("labels", lambda folder, out: hydrate(folder, [folder], out)),
     "publish": ("edos", lambda folder, out: read_data(folder)),
     "extend": ("seed", lambda folder, out: extend(folder, [], out)),

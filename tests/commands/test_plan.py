@@ -3,11 +3,11 @@
 import pytest
 
 from command_line import edos
-from edos_dataset.commands.built_in import pipeline_of
 from edos_dataset.commands.curate import curate
 from edos_dataset.commands.plan import plan
 from edos_dataset.planning.machines import Cluster, Machine
 from edos_dataset.planning.measured import draw, measured
+from edos_dataset.recipes.subtitles import pipeline_of
 from edos_dataset.sources.inventory import SourceError, find_films
 
 HERE = [Cluster("one", (Machine("one", 1, 4.0, price=2.0),))]
@@ -27,7 +27,7 @@ def pipeline():
 
 @pytest.fixture(scope="module")
 def found(films, pipeline):
-    return plan([films], pipeline, HERE, sample=1000, simulations=2, measure=measured)
+    return plan([films], pipeline, HERE, sample=1000, measure=measured)
 
 
 def test_a_plan_of_all_films_counts_what_a_run_counts(films, pipeline, found, tmp_path):
@@ -49,7 +49,6 @@ def test_what_it_comes_to_is_the_sum_of_its_stages(found):
     longest = max(one["stages"], key=lambda row: row["hours"])
     assert one["binds"]["stage"] == longest["stage"] and 0 < one["binds"]["share"] <= 1
     assert all(row["hours"] >= 0 and row["core_hours"] >= 0 for row in one["stages"])
-    assert one["simulated"]["hours"]["p50"] == pytest.approx(total["hours"], rel=0.5)
 
 
 def test_a_worker_has_more_memory_than_one_that_waits(found):
@@ -58,11 +57,11 @@ def test_a_worker_has_more_memory_than_one_that_waits(found):
 
 
 def test_a_corpus_that_is_not_at_hand(films, pipeline):
-    asked = {"sample": 6, "simulations": 0, "measure": measured}
+    asked = {"sample": 6, "measure": measured}
     large = plan([films], pipeline, HERE, sentences=441_000_000, files=447_000, films=149_000, **asked)
     rows = {row["stage"]: row for row in large["plans"][0]["stages"]}
     assert rows["read"]["units"] == 447_000 and rows["turns"]["units"] == pytest.approx(147_000_000, rel=0.01)
-    assert large["corpus"]["shards"] == 32_768 and large["plans"][0]["simulated"] is None
+    assert large["corpus"]["shards"] == 32_768
     assert any("times the sample" in remark for remark in large["remarks"])
 
 
@@ -78,7 +77,7 @@ def test_what_cannot_be_planned_is_told(films, pipeline, tmp_path):
     with pytest.raises(SourceError, match="no subtitles"):
         plan([tmp_path / "empty"], pipeline, HERE)
     (tmp_path / "empty" / "a.srt").write_bytes(b"\x00\x01" * 50)
-    with pytest.raises(ValueError, match="none of 1 films of the sample has a sentence"):
+    with pytest.raises(ValueError, match="none of 1 film of the sample has a sentence"):
         plan([tmp_path / "empty"], pipeline, HERE, measure=measured)
     with pytest.raises(ValueError, match="sentences must be at least 1, got 0"):
         plan([films], pipeline, HERE, sentences=0)

@@ -85,7 +85,7 @@ def test_dialogues_without_labels_have_sizes(folder, tmp_path):
 def test_labels_of_others_are_compared_in_theirs(folder, tmp_path):
     said = [("You did what?", "anger"), ("Fine.", "joy"), ("Yes.", "neutral")]
     write_meld(tmp_path / "data" / "meld" / "train_sent_emo.csv", [said] * 5)
-    found = report(Asked(str(folder)), [Asked("meld")], tmp_path / "r.html", tmp_path / "data", pictures=False)
+    found = report(Asked(str(folder)), [Asked("meld")], tmp_path / "r.html", data=tmp_path / "data", pictures=False)
     comparison = found["comparisons"][0]
     assert comparison["labels_of"] == "meld" and comparison["names"][0] == "anger"
     assert comparison["shares"][1][0] == pytest.approx(1 / 3, abs=1e-6) and comparison["left_out"][0] > 0
@@ -109,7 +109,7 @@ def test_pictures_of_an_earlier_report_go_and_nothing_else(folder, tmp_path):
     out, pictures = tmp_path / "r.html", tmp_path / "r_pictures"
     pictures.mkdir()
     (pictures / "flow_7.png").write_bytes(b"of an earlier one")
-    with pytest.raises(ValueError, match=r"r_pictures is there already: .* --force"):
+    with pytest.raises(ValueError, match=r"r_pictures is there already: .* force=True"):
         report(Asked(str(folder)), out=out)
     (pictures / "mine.txt").write_text("mine")
     with pytest.raises(ValueError, match="no folder of pictures alone"):
@@ -148,10 +148,10 @@ def test_what_cannot_be_written_leaves_the_earlier_report(made, tmp_path, monkey
         ('{"dialogue_id": "a", "turns": [{"label": "sad"}]}', "an object with one"),
         ('{"dialogue_id": "a", "turns": [{"text": "x", "label": "sad", "confidence": 7}]}', "from 0 to 1, got 7"),
         ('{"dialogue_id": "a", "year": "soon", "turns": ["x"]}', "a year such as 1994"),
-        ('{"turns": [', r"line 1: .*, which is no JSON \(Expecting value\); mend or remove it"),
+        ('{"turns": [', r"line 1: .*, which is not JSON \(Expecting value\); correct or remove it"),
         ("[1]", "expected"),
         ('{"a": 1}', "expected"),
-        ("", "holds no dialogues|plain text"),
+        ("", "contains no dialogues|plain text"),
     ],
 )
 def test_bad_lines_are_told_and_leave_nothing(line, message, tmp_path):
@@ -166,7 +166,7 @@ def test_what_is_not_there_is_told(tmp_path, folder):
         (Asked("nowhere.jsonl"), "no such file or folder"),
         (Asked("meld"), "none of meld/train_sent_emo.csv"),
         (Asked(str(folder), "amt_seed"), "has no config 'amt_seed'"),
-        (Asked(str(folder), None, "v1"), "--revision is for a data set of the Hub"),
+        (Asked(str(folder), None, "v1"), "--revision is for datasets on the Hub"),
         (Asked("meld", "all"), "meld has no configs: leave 'all' out"),
         (Asked(__file__, "edos"), "has no configs: leave 'edos' out"),
     ):
@@ -176,7 +176,7 @@ def test_what_is_not_there_is_told(tmp_path, folder):
 
 def test_a_report_that_is_there_stays_without_force(folder, tmp_path):
     (tmp_path / "r.html").write_text("mine")
-    with pytest.raises(ValueError, match="--force"):
+    with pytest.raises(ValueError, match="force=True"):
         report(Asked(str(folder)), out=tmp_path / "r.html")
     assert (tmp_path / "r.html").read_text() == "mine" and not (tmp_path / "r.json").exists()
 

@@ -7,7 +7,7 @@ import pytest
 from datasets import ClassLabel, load_dataset
 
 from crowd_tables import ByFirstWord, answers_of, crowd
-from edos_dataset.commands.seed import write_seed
+from edos_dataset.commands.crowd_seed import write_seed
 from edos_dataset.crowd import seed as seeds
 from edos_dataset.crowd.seed import SeedRules, read_seed
 from edos_dataset.labels import LABELS

@@ -14,10 +14,9 @@ import pytest
 import yaml
 
 from command_line import edos
-from edos_dataset.commands.built_in import subtitles_to_dialogues
 from edos_dataset.commands.segment import segment
-from edos_dataset.runs.phases import run_stage
-from edos_dataset.segmentation.turns.marks import MarkTurns
+from edos_dataset.recipes.subtitles import subtitles_to_dialogues
+from edos_dataset.runs.run import run_stage
 from edos_dataset.segmentation.turns.stage import SegmentTurns
 from edos_dataset.sources.inventory import find_films
 
@@ -58,7 +57,7 @@ def test_every_line_says_what_is_promised(turns):
     found = rows(turns)
     assert len(found) > 3000
     for row in found:
-        assert list(row) == FIELDS
+        assert list(row) == FIELDS + ["speaker"] * bool(row.get("speaker"))
         assert row["start"] is None or row["start"] >= 0
     documents = [list(group) for _, group in groupby(found, key=lambda row: row["document_id"])]
     assert len(documents) == len({row["document_id"] for row in found}) == 26
@@ -135,7 +134,7 @@ def test_the_same_bytes_always(films, turns, tmp_path):
     done = edos("segment", films, "--out", "-", "--workers", 1)
     assert done.stdout_bytes == turns.read_bytes()
     assert "could not be read" in done.stderr
-    segment(find_films([films], "en"), again, MarkTurns(), shard_sentences=100, force=True)
+    segment(find_films([films], "en"), again, shard_sentences=100, force=True)
     assert again.read_bytes() == turns.read_bytes()
 
 

@@ -9,7 +9,7 @@ import pytest
 from crowd_batches import answer_all, given, judging, labelling
 from edos_dataset.crowd import assignments, store
 from edos_dataset.crowd.assignments import NotYoursError, Work
-from edos_dataset.crowd.workers import consent, invite, welcome, worker_of
+from edos_dataset.crowd.store import consent, invite, welcome, worker_of
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_of_a_quiz_question_the_first_answer_counts_and_the_right_one_is_told(wo
     assert work.answered(mine.id)[place]["value"] == "proud"
 
 
-def test_a_hit_is_handed_in_whole_and_then_closed_but_for_what_comes_again(work):
+def test_a_complete_hit_is_submitted_and_then_closed_except_for_repeats(work):
     mine = work.hand_out("w0")
     answers = [given(place, "sad") for place in range(4)]
     for answer in answers[:2]:
@@ -90,7 +90,7 @@ def test_a_hit_is_handed_in_whole_and_then_closed_but_for_what_comes_again(work)
         work.give("w0", mine.id, answer)
     assert work.finish("w0", mine.id) is None and work.finish("w0", mine.id) is None
     work.give("w0", mine.id, answers[3])  # its acknowledgement was lost
-    with pytest.raises(NotYoursError, match="handed in"):
+    with pytest.raises(NotYoursError, match="submitted"):
         work.give("w0", mine.id, given(0, "proud"))
 
 

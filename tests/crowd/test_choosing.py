@@ -75,7 +75,7 @@ def test_a_folder_of_edos_label_counts_its_own_words(tmp_path):
 
 
 def test_runs_without_labels(tmp_path):
-    with pytest.raises(FolderError, match="manifest.json"):
+    with pytest.raises(FolderError, match="empty folder, not one that this package wrote"):
         select_tasks(tmp_path)
     run = write_run(tmp_path, dialogues())
     with pytest.raises(FolderError, match="'os' .* has no labels: give a run"):

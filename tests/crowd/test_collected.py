@@ -8,11 +8,10 @@ import pytest
 from command_line import edos
 from crowd_batches import answer_all, given, judged, judging, labelling, quiz, tasks
 from edos_dataset.crowd.answers import read_answers
-from edos_dataset.crowd.assignments import Work
+from edos_dataset.crowd.assignments import Work, answer_lines, as_csv, label_rows
 from edos_dataset.crowd.batches import read_batch
-from edos_dataset.crowd.collected import answer_lines, as_csv, label_rows
 from edos_dataset.crowd.progress import progress
-from edos_dataset.crowd.workers import invite
+from edos_dataset.crowd.store import invite
 
 
 @pytest.fixture
@@ -93,17 +92,18 @@ def test_hits_of_the_command_line(tmp_path, monkeypatch):
     (tmp_path / "judged.jsonl").write_text("".join(json.dumps(row) + "\n" for row in judged(20)))
     result = edos("crowd", "hits", "tasks.jsonl", "--out", "a", "--quiz", "quiz.jsonl", "--checks", 4)
     assert (
-        result.exit_code == 0 and "labelling: 2 HITs with 28 questions, 3 people each\n2.40 to 3.00 US" in result.output
+        result.exit_code == 0
+        and "labelling: 2 HITs with 28 questions, 3 people per HIT\n2.40 to 3.00 US" in result.output
     )
     result = edos("crowd", "hits", "judged.jsonl", "--out", "b", "--workers", 2)
-    assert result.exit_code == 0 and "judging: 2 HITs with 20 questions, 2 people each" in result.output
+    assert result.exit_code == 0 and "judging: 2 HITs with 20 questions, 2 people per HIT" in result.output
     assert read_batch(tmp_path / "b").workers == 2
     for wrong, message in (
         (("tasks.jsonl", "--out", "a"), "--force to replace the batch"),
         (("tasks.jsonl", "--out", "c", "--quiz", "judged.jsonl"), "label must be a text"),
-        (("tasks.jsonl", "--out", "c", "--quiz", "quiz.jsonl"), "at most as many questions as the quiz has, 4"),
+        (("tasks.jsonl", "--out", "c", "--quiz", "quiz.jsonl", "--checks", 5), "as many questions as the quiz has, 4"),
         (("tasks.jsonl", "--out", "c", "--kind", "judging"), "is for 'labelling'"),
-        (("judged.jsonl", "--out", "c", "--quiz", "quiz.jsonl"), "leave --quiz out"),
+        (("judged.jsonl", "--out", "c", "--quiz", "quiz.jsonl"), "leave it out"),
         (("judged.jsonl", "--out", "c", "--row", "a"), "leave --row out"),
         (("one=judged.jsonl", "--out", "c"), "of two models or more"),
     ):  # fmt: skip
@@ -115,7 +115,7 @@ def test_hits_of_the_command_line(tmp_path, monkeypatch):
 def test_answers_are_not_overwritten_by_a_new_batch(labelled, tmp_path):
     (tmp_path / "tasks.jsonl").write_text(json.dumps(tasks(1)[0]) + "\n")
     told = edos("crowd", "hits", tmp_path / "tasks.jsonl", "--out", tmp_path / "batch", "--force")
-    assert told.exit_code == 1 and "holds answers of people" in told.stderr
+    assert told.exit_code == 1 and "holds answers, which" in told.stderr
     (tmp_path / "batch" / "hits.jsonl").write_text(
         (tmp_path / "batch" / "hits.jsonl").read_text().splitlines()[0] + "\n"
     )

@@ -10,10 +10,10 @@ from lxml import etree
 
 from command_line import edos
 from crowd_people import careful, judging, labelling, written
-from edos_dataset.commands.crowd_exchange import open_questions, read_import, write_export
-from edos_dataset.crowd.aliases import alias_of
-from edos_dataset.crowd.cells import harmless, restored
+from edos_dataset.commands.crowd_batches import open_questions, read_import, write_export
 from edos_dataset.crowd.hit_answers import read_hit_answers
+from edos_dataset.crowd.store import alias_of
+from edos_dataset.crowd.text_files import harmless, restored
 from edos_dataset.labels import LABELS
 
 PEOPLE = ("ann@example.org", "bob@example.org")
@@ -128,6 +128,29 @@ def test_round_trip(batch, tmp_path, tool):
     again = edos("crowd", "import", back, "--from", tool, "--batch", folder)
     assert again.exit_code == 0 and read_hit_answers([folder / "answers.jsonl"]).given == answers
     assert edos("crowd", "export", folder, "--to", tool, "--out", out).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "value"),
+    [
+        (lambda own: [own, own], "joyful"),  # imported twice
+        (lambda own: [{**own, "updated_at": "2026-01-05", "result": region("sad")}, own], "sad"),  # revised
+        (lambda own: [own, {**own, "was_cancelled": True, "result": region("sad")}], "joyful"),  # skipped
+        (lambda own: [{**own, "result": [{"type": "relation", "from_id": "x"}, *own["result"]]}], "joyful"),
+    ],
+)
+def test_of_label_studios_annotations_the_latest_counts_once(tmp_path, change, value):
+    source = labelling(2)
+    folder, item = written(tmp_path / "batch", source), next(iter(source.hits[0].items))
+    own = {"completed_by": 7, "updated_at": "2026-01-04", "result": region("joyful")}
+    task = {"data": {"hit": source.hits[0].id, "item": item.id}, "annotations": change(own)}
+    (tmp_path / "export.json").write_text(json.dumps([task]))
+    [answer] = read_import(tmp_path / "export.json", "label-studio", folder)
+    assert answer.value == value
+
+
+def region(label):
+    return [{"type": "choices", "from_name": "label", "value": {"choices": [label]}}]
 
 
 def test_the_result_file_of_mechanical_turks_site(tmp_path):

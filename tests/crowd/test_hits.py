@@ -6,8 +6,17 @@ from collections import Counter
 import pytest
 
 from crowd_batches import judged, quiz, tasks
-from edos_dataset.crowd.hit_sources import join_answers, read_evaluation, read_judged_dialogues, read_quiz, read_tasks
-from edos_dataset.crowd.hits import judge_hits, label_hits, read_hits, write_hits
+from edos_dataset.crowd.hits import (
+    join_answers,
+    judge_hits,
+    label_hits,
+    read_evaluation,
+    read_hits,
+    read_judged_dialogues,
+    read_quiz,
+    read_tasks,
+    write_hits,
+)
 from edos_dataset.labels import GROUPS, LABELS
 
 
@@ -77,7 +86,7 @@ def test_our_quiz_and_tutorial_have_every_label_and_no_question_is_an_example():
     [
         (read_tasks, {"task": "a", "turns": [], "top": ["sad"]}, "line 1: turns must be a list of texts"),
         (read_tasks, {"task": "a", "turns": ["b"], "top": ["sda"]}, "did you mean 'sad'"),
-        (read_quiz, {"turns": ["a"], "label": "sad", "choices": ["proud"]}, "the right label, sad, is none of"),
+        (read_quiz, {"turns": ["a"], "label": "sad", "choices": ["proud"]}, "the right label, sad, is not among"),
         (
             read_judged_dialogues,
             {"dialogue_id": "a", "turns": ["b"], "answers": [{"model": "c", "text": "d"}]},

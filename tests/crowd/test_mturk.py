@@ -15,12 +15,11 @@ from crowd_people import careful, judging, labelling, straight, written
 boto3 = pytest.importorskip("boto3")
 
 from edos_dataset.crowd.assignments import Work  # noqa: E402
-from edos_dataset.crowd.given import Given  # noqa: E402
+from edos_dataset.crowd.hit_answers import Given  # noqa: E402
 from edos_dataset.crowd.mturk import client as mturk_client  # noqa: E402
 from edos_dataset.crowd.mturk.publishing import batch_id  # noqa: E402
 from edos_dataset.crowd.mturk.questions import external_question, html_question  # noqa: E402
-from edos_dataset.crowd.store import Store  # noqa: E402
-from edos_dataset.crowd.workers import welcome  # noqa: E402
+from edos_dataset.crowd.store import Store, welcome  # noqa: E402
 from turk_double import Turk  # noqa: E402
 
 WORKERS = ("A1ANN", "A2BOB", "A3CID")

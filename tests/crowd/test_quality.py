@@ -5,10 +5,10 @@ import dataclasses
 import pytest
 
 from crowd_people import answered, careful, judging, labelling, straight
-from edos_dataset.crowd.hit_answers import HitAnswer, HitAnswers, label_table, read_hit_answers, write_hit_answers
+from edos_dataset.crowd.answers import label_table
+from edos_dataset.crowd.hit_answers import HitAnswer, HitAnswers, read_hit_answers, write_hit_answers
 from edos_dataset.crowd.names import read_answer
-from edos_dataset.crowd.quality import QualityRules, assignments, read_rules
-from edos_dataset.crowd.worker_rows import agreements, discarded, worker_rows
+from edos_dataset.crowd.quality import QualityRules, agreements, assignments, discarded, read_rules, worker_rows
 
 PEOPLE = {"ann": (careful, 12.0), "bob": (careful, 9.0), "eve": (straight, 8.0), "max": (careful, 0.5)}
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from edos_dataset.crowd.readability import Readability, token_frequencies
+from edos_dataset.crowd.selection import Readability, token_frequencies
 from readability_runs import SAD, write_run
 
 

@@ -10,11 +10,9 @@ from edos_dataset.crowd.agreement import fleiss_kappa, krippendorff_alpha
 from edos_dataset.crowd.answers import read_answers
 from edos_dataset.crowd.batches import Batch, write_batch
 from edos_dataset.crowd.hit_answers import HitAnswer, HitAnswers, write_hit_answers
-from edos_dataset.crowd.hit_sources import read_quiz
-from edos_dataset.crowd.hits import label_hits
+from edos_dataset.crowd.hits import label_hits, read_quiz
 from edos_dataset.crowd.names import MISSING, TYPED, read_answer
-from edos_dataset.crowd.quality import QualityRules
-from edos_dataset.crowd.worker_rows import discarded, worker_rows, worker_rows_of_table
+from edos_dataset.crowd.quality import QualityRules, discarded, worker_rows, worker_rows_of_table
 from edos_dataset.labels import LABELS
 
 DATA = Path(os.environ.get("EDOS_DATA_DIR", "/nowhere")) / "edos_amt" / "mturk_groundtruth_labels.csv"

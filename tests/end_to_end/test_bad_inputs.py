@@ -258,7 +258,7 @@ def test_full_disk(films, tmp_path, commands):
     done = subprocess.run([commands / "python", "-c", limited, *command], capture_output=True, text=True, timeout=120)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
-    assert "give the same command again" in done.stderr
+    assert "run the same command again" in done.stderr
     assert not list((tmp_path / "edos").rglob("*.tmp"))
     assert not (tmp_path / "edos" / "README.md").exists()
     again = edos(*command)

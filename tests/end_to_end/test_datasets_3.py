@@ -232,7 +232,7 @@ def test_subtitles_and_a_folder_of_this_package(load, home, tmp_path):
 
 
 def test_labels_written_by_later_versions(load, tmp_path):
-    """Their Parquet files name a type that datasets 3.6 does not know; the builder reads them all the same."""
+    """The builder reads what a later version of `datasets` wrote."""
     publish(tmp_path / "run", [*films_of("train", 3), *films_of("test", 2)], ["edos"])
     rows = load("edos_run", tmp_path / "run", "edos")["rows"]
     here = edos_dataset.load(str(tmp_path / "run"), "edos", cache_dir=str(tmp_path / "cache"))
@@ -257,3 +257,14 @@ def test_a_folder_of_the_name_of_another_one(old, tmp_path):
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert json.loads(done.stdout.splitlines()[-1]) == [[EMOTIONS.index("sad")], [EMOTIONS.index("joyful")]]
+
+
+def test_a_parquet_file_alone(old, tmp_path):
+    """Its metadata names no type that only later versions know."""
+    publish(tmp_path / "run", films_of("train", 3), ["edos"])
+    (path,) = (tmp_path / "run" / "edos").glob("train*.parquet")
+    read = "import sys, datasets as d; print(d.load_dataset('parquet', data_files=sys.argv[1])['train'][0]['turns'][0])"
+    command = [old, "-c", read, path]
+    done = subprocess.run(command, capture_output=True, text=True, env=with_home(tmp_path / "home"), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "'label_source'" in done.stdout

@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from edos_dataset.commands.built_in import subtitles_to_dialogues
 from edos_dataset.commands.curate import curate
-from edos_dataset.runs.phases import run_stage
+from edos_dataset.recipes.subtitles import subtitles_to_dialogues
 from edos_dataset.runs.pipeline import Stage
+from edos_dataset.runs.run import run_stage
 from edos_dataset.sources.inventory import find_films
 
 SAMPLE = Path(__file__).parents[2] / "edos_dataset" / "sample"

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from edos_dataset.labels import LABEL_IDS, LABELS
-from edos_dataset.metrics.classification import evaluate_predictions
-from evaluation import classifier_pictures as pictures
 from evaluation import classifier_report as script
+from training.predictions import evaluate_predictions
 
 SAD, LONELY, JOYFUL = (LABEL_IDS[name] for name in ("sad", "lonely", "joyful"))
 # 10 sad: 6 right, 3 called lonely, 1 joyful; 5 lonely: 4 right, 1 sad.
@@ -41,7 +40,7 @@ def test_report(tmp_path, monkeypatch):
     run(monkeypatch, folder, out)
     metrics = json.loads((out / "metrics.json").read_text())
     expected = evaluate_predictions(3 * np.eye(41)[PREDICTED], TRUE, 1.5, groups)
-    assert metrics == {**expected, "validation": {"accuracy": 0.7}}, "measured anew, what else was known kept"
+    assert metrics == {**expected, "validation": {"accuracy": 0.7}}, "measured again, what else was known kept"
     assert (metrics["accuracy"], metrics["temperature"], metrics["resampling"]["groups"]) == (0.6667, 1.5, 5)
     text = (out / "report.md").read_text()
     assert text.startswith("# weak-tiny: test part\n")
@@ -57,8 +56,8 @@ def test_report(tmp_path, monkeypatch):
 
 
 def test_pictures_show_every_label_once():
-    assert sorted(pictures.ORDER) == list(range(len(LABELS)))
-    assert pictures.BORDERS[-1] == len(LABELS)
+    assert sorted(script.ORDER) == list(range(len(LABELS)))
+    assert script.GROUP_STARTS[-1] == len(LABELS)
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ import pyarrow as pa
 
 from edos_dataset.arrays import nest
 from edos_dataset.schema import LINE
-from edos_dataset.sources.speakers import read_cues
 from evaluation import cue_borders
+from training.transcripts.speakers import read_cues
 
 CUES = (
     "# ANN\n1.0\nWhere is\n2.0\n2.1\nthe boat?\n3.0\n# BOB\n3.2\nGone.\n4.0\n4.1\n(SIGHS)\n5.0\n5.2\nFar "

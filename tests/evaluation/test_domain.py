@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from edos_dataset.labels import INTENTS, LABEL_IDS, LABELS
-from edos_dataset.releases.labelled_sets.record import LabelledDialogue
+from edos_dataset.releases.labelled_sets.readers import LabelledDialogue
 from evaluation import domain, domain_sets
-from evaluation.domain_measures import describe, measure
-from training.held_out import PARTED, held_out, held_out_reading
+from evaluation.domain import describe, measure
+from training.held_out import SPLIT_BY_DIGEST, held_out, held_out_reading
 
 WORDS = {"hate": "angry", "love": "joyful", "what": "questioning", "alone": "lonely", "yes": "agreeing"}
 
@@ -117,7 +117,7 @@ def test_a_sentence_may_have_several_right_classes_and_a_part_is_held_out(folder
     assert figures["by_class"]["trust"]["recall"] == 0
 
 
-@pytest.mark.parametrize("name", PARTED)
+@pytest.mark.parametrize("name", SPLIT_BY_DIGEST)
 def test_of_every_set_with_one_file_something_is_held_out(name):
     assert name in domain_sets.SETS or name == "esconv"
 
@@ -136,7 +136,7 @@ def test_of_the_readings_every_label_of_a_turn_is_right_and_an_eighth_is_held_ou
         ["surprised"],
     ]
     assert measure(held, domain.predict(Labeler(), held))["accuracy"] == 0.5
-    assert "language models" in held.told
+    assert "language models" in held.description
 
 
 JSONL = (
@@ -176,7 +176,7 @@ def test_turns_without_dialogues_stand_alone(tmp_path):
         ("a.csv", "words,label\nNo.,sad\n", "line 1: there is no column 'text'"),
         ("a.jsonl", '{"turns": [{"text": "a", "label": 3}]}', "line 1, turn 1: a label must be a text .* got 3"),
         ("a.jsonl", '{"turns": ["a", "b"], "label": "sad"}', "line 1: the label 'sad' stands beside the dialogue"),
-        ("a.jsonl", '{"turns": []', "a.jsonl, line 1: expected .* which is no JSON"),
+        ("a.jsonl", '{"turns": []', "a.jsonl, line 1: expected .* which is not JSON"),
         ("a.jsonl", "[1]", "a.jsonl, line 1: expected"),
     ],
 )

@@ -9,9 +9,9 @@ import pytest
 
 from edos_dataset.arrays import nest
 from edos_dataset.schema import LINE, LINES
-from edos_dataset.sources.scripts import Speech
-from evaluation import gaps, scene_breaks
-from training.scenes.breaks import FARTHEST
+from evaluation import gaps
+from training.scenes.corpus import FARTHEST
+from training.transcripts.scripts import Speech
 
 WORDS = [
     "Nobody told the baker about the missing flour.",
@@ -90,7 +90,7 @@ def test_every_gap_is_counted_once():
 def test_silences_stand_against_the_scenes_of_the_script():
     texts = [*WORDS[:4], "Previously unheard nonsense!", *WORDS[4:]]
     times = [(0, 1), (2, 3), (3.5, 4), (9, 10), (10, 11), (19, 20), (20, 21), (None, None), (30, 31)]
-    found = scene_breaks.measure_film(sentences(times, texts), speeches(0, 0, 0, 0, 1, 1, 1, 2))
+    found = gaps.measure_film(sentences(times, texts), speeches(0, 0, 0, 0, 1, 1, 1, 2))
     assert found.at_breaks.tolist() == [8]  # of the two around the sentence that no scene has
     assert found.within.tolist() == [1, 0.5, 5, 0]
     assert found.unplaced == 1  # no time is known at the second break
@@ -99,7 +99,7 @@ def test_silences_stand_against_the_scenes_of_the_script():
 def test_breaks_far_from_any_known_sentence_are_left_out():
     strangers = [f"Zz{number} qq{number} xx{number}." for number in range(FARTHEST)]
     texts = [*WORDS[:4], *strangers, *WORDS[4:]]
-    found = scene_breaks.measure_film(
+    found = gaps.measure_film(
         sentences([(at * 2, at * 2 + 1) for at in range(len(texts))], texts), speeches(0, 0, 0, 0, 1, 1, 1, 1)
     )
     assert (len(found.at_breaks), len(found.within), found.unplaced) == (0, 6, 1)
@@ -107,10 +107,10 @@ def test_breaks_far_from_any_known_sentence_are_left_out():
 
 def test_thresholds_are_judged():
     films = [
-        scene_breaks.Silences(np.array([10.0, 3.0]), np.array([1.0, 1.0, 6.0]), 1),
-        scene_breaks.Silences(np.array([4.0]), np.array([5.0]), 0),
+        gaps.Silences(np.array([10.0, 3.0]), np.array([1.0, 1.0, 6.0]), 1),
+        gaps.Silences(np.array([4.0]), np.array([5.0]), 0),
     ]
-    result = scene_breaks.judge_thresholds(films, [2, 5, 20])
+    result = gaps.judge_thresholds(films, [2, 5, 20])
     assert [result[name] for name in ("films", "scene_breaks", "unplaced_breaks", "seams_within_scenes")] == [
         2,
         3,

@@ -12,8 +12,7 @@ from edos_dataset.encoders.encoder import Encoder
 from edos_dataset.labels import LABELS
 from edos_dataset.metrics.responses.words import Words
 from evaluation import generation
-from evaluation.generation_measures import judge, mean_of, predictor_scores
-from evaluation.generation_models import Model
+from evaluation.generation_models import Model, judge, mean_of, predictor_scores
 from evaluation.generation_sets import Context, read_invented, read_set, shared_documents
 from generator_fixtures import copying, make_backbone, write_conversations
 from small_responders import EMPATHETIC, save_responder
@@ -70,9 +69,9 @@ def test_a_matrix_goes_on_where_it_was_killed(models, data, tmp_path, monkeypatc
     (records / "empathetic_dialogues--a-b.json").write_text('{"key": "torn')
     run(models, data, records, tmp_path / "two")
     assert asked == [("a b", 1), ("a b", 4), ("a b", 6)]  # the first two show its pace
-    told = capsys.readouterr().out.splitlines()
-    assert "6 of 6 cells of the models are to be measured, 54 answers: about " in told[0]
-    assert any(line.startswith("1 of 6 cells of the models are to be measured, 6 answers: about ") for line in told)
+    stated = capsys.readouterr().out.splitlines()
+    assert "6 of 6 cells of the models are to be measured, 54 answers: about " in stated[0]
+    assert any(line.startswith("1 of 6 cells of the models are to be measured, 6 answers: about ") for line in stated)
     run(models, data, records, tmp_path / "two")
     assert "all 6 cells of the models are kept" in capsys.readouterr().out and len(asked) == 3
     monkeypatch.setattr(Model, "load", None)
@@ -93,8 +92,8 @@ def test_a_matrix_goes_on_where_it_was_killed(models, data, tmp_path, monkeypatc
 def test_the_rows_say_what_they_are(models, data, tmp_path):
     """The truth is as near as can be to itself; forced labels are those of the truth; the table has its order."""
     run(models, data, tmp_path / "records", tmp_path / "out")
-    told = json.loads((tmp_path / "out/generation.json").read_text())
-    cells = {(cell["row"], cell["set"]): cell for cell in told["cells"]}
+    stated = json.loads((tmp_path / "out/generation.json").read_text())
+    cells = {(cell["row"], cell["set"]): cell for cell in stated["cells"]}
     truth = cells["GT", "empathetic_dialogues"]["figures"]
     assert truth["ses"]["value"] == pytest.approx(1, abs=1e-3) and truth["BLEU-1"]["value"] == 1
     assert all(truth[name]["value"] == pytest.approx(100) for name in ("sacreBLEU", "chrF"))
@@ -119,7 +118,8 @@ def test_the_rows_say_what_they_are(models, data, tmp_path):
 @pytest.mark.parametrize("kind", ["plain", "feeling"])
 def test_perplexity_is_that_of_the_model_pair_by_pair(models, held, kind):
     """The same nats as from the model's own loss, history by history."""
-    from edos_dataset.generation.inputs import batch_responses, encode_response
+    from edos_dataset.generation.response_pipeline import encode_response
+    from generator_fixtures import batch_responses
 
     model = Model.load(kind, str(models / kind))
     writer = model.responder.writer

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.judged_books import main
+from evaluation.judged_books import READING
+
+main = READING.main
 
 TALK = "“Will you come?” asked Tom.\n\n“I will,” said Ann.\n\n“Today?”\n\n"
 
@@ -43,7 +45,7 @@ def test_draws_evenly_judges_and_counts(books: Path, tmp_path: Path, unit: str, 
 
 
 @pytest.mark.parametrize(
-    ("verdict", "message"), [("1 wrong", "no kind of error"), ("9 ok", "no number 9"), ("ok", "expected NUMBER")]
+    ("verdict", "message"), [("1 wrong", "no kind of error"), ("9 ok", "no dialogue 9"), ("ok", "expected NUMBER")]
 )
 def test_refuses_wrong_verdicts(books: Path, tmp_path: Path, verdict: str, message: str) -> None:
     """A verdict of another form is an error in a sentence."""

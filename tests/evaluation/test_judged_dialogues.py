@@ -7,8 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from edos_dataset.schema import arrow_schema
-from evaluation import judged_dialogues
-from evaluation.judged_dialogue_records import KINDS, Read, read_records, tally, with_verdicts
+from evaluation.judged_dialogues import KINDS, READING, Read, tally
 
 
 def read(number, errors=None, turns=3, certainty=None):
@@ -39,7 +38,7 @@ def run(tmp_path):
 
 
 def step(*arguments):
-    judged_dialogues.main([str(argument) for argument in arguments])
+    READING.main([str(argument) for argument in arguments])
 
 
 def test_a_sheet_tells_turns_and_pauses_and_no_source(run, tmp_path):
@@ -63,7 +62,7 @@ def test_a_sheet_tells_turns_and_pauses_and_no_source(run, tmp_path):
     assert figures["without"]["two"]["share"] == figures["without"]["border"]["share"] == 0.8
     assert figures["turns_with"] == {"two": round(2 / 15, 4), "ocr": round(1 / 15, 4), "border": round(1 / 15, 4)}
     assert figures["turns_per_dialogue"] == 3
-    assert read_records(judged)[1].errors == {"two": [1, 2], "ocr": [3]}
+    assert READING.read(judged)[1].errors == {"two": [1, 2], "ocr": [3]}
 
 
 @pytest.mark.parametrize(
@@ -83,7 +82,7 @@ def test_verdicts_of_another_form_are_refused(tmp_path, lines, message):
     file = tmp_path / "verdicts.txt"
     file.write_text(lines)
     with pytest.raises(ValueError, match=message):
-        with_verdicts([read(1), read(2)], [file])
+        READING.with_verdicts([read(1), read(2)], [file])
 
 
 def test_certainty_is_told_in_bands():

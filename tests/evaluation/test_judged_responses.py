@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from evaluation import judged_responses
-from evaluation.generation_records import as_json
-from evaluation.judged_response_records import VERDICTS, Read, read_judged, tally, with_verdicts
+from evaluation.generation_sets import as_json
+from evaluation.judged_responses import READING, VERDICTS, Read, tally
 
 
 def read(number, **verdicts):
@@ -31,7 +30,7 @@ def records(tmp_path):
 
 
 def step(*arguments):
-    judged_responses.main([str(argument) for argument in arguments])
+    READING.main([str(argument) for argument in arguments])
 
 
 def test_a_sheet_tells_no_model_and_its_key_no_text(records, tmp_path):
@@ -63,14 +62,14 @@ def test_a_sheet_tells_no_model_and_its_key_no_text(records, tmp_path):
     plain = figures["rows"]["plain"]["all"]
     assert (plain["generic"]["share"], plain["wrong"]["share"], plain["answers"]) == (0.8, 0.2, 5)
     assert plain["wrong"]["interval"][0] < 0.2 < plain["wrong"]["interval"][1]
-    assert [record.number for record in read_judged(judged)] == [1, 2, 3, 4, 5]
+    assert [record.number for record in READING.read(judged)] == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
         ("1 a fits | b wrong", "1 contexts are not read, such as 2"),
-        ("1 a fits | b wrong\n3 a fits", "line 2: expected NUMBER a VERDICT"),
+        ("1 a fits | b wrong\n3 a fits", "line 2: the sheet has no context 3"),
         ("1 a fits | b wrong\n1 a fits | b wrong", "line 2: context 1 is read already"),
         ("1 a fits", "context 1 has the answers a, b: give each a verdict, once"),
         ("1 a fits | a wrong | b fits", "give each a verdict, once"),
@@ -83,7 +82,7 @@ def test_verdicts_that_cannot_be(lines, message, tmp_path):
     path = tmp_path / "verdicts.txt"
     path.write_text(lines + "\n")
     with pytest.raises(ValueError, match=r"\w") as error:
-        with_verdicts([read(1), read(2)], [path])
+        READING.with_verdicts([read(1), read(2)], [path])
     assert message in str(error.value)
 
 

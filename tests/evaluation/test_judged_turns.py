@@ -10,11 +10,10 @@ import pytest
 
 from edos_dataset.labels import LABEL_IDS, LABELS
 from edos_dataset.schema import arrow_schema
-from evaluation import judged_sample, judged_turns
+from evaluation import judged_turns
 from evaluation.domain_sets import read_labelled_file
-from evaluation.judged_records import KINDS, YES, Answer, Judged, read_records
-from evaluation.judged_sheets import jsonl_of
-from evaluation.judged_tally import tally, with_verdicts
+from evaluation.judged_turns import KINDS, READING, YES, Answer, Judged, tally
+from evaluation.readings import jsonl_of, read_pools
 from training.labels.readings import READINGS, digest_of
 
 NOUNS = ("umbrella", "teapot", "ladder", "violin", "carpet", "lantern", "pickle", "saddle", "trumpet", "candle")
@@ -71,19 +70,19 @@ def folder(tmp_path, monkeypatch):
         "turns": [{"digest": digest_of(SAID[2]), "labels": [], "sentence_ids": []}],
     }
     pq.write_table(pa.Table.from_pylist([read], pq.read_schema(READINGS)), tmp_path / "read.parquet")
-    monkeypatch.setattr(judged_sample, "READINGS", tmp_path / "read.parquet")
-    monkeypatch.setattr(judged_sample, "load_labeler", Labeler)
+    monkeypatch.setattr(judged_turns, "READINGS", tmp_path / "read.parquet")
+    monkeypatch.setattr(judged_turns, "load_labeler", Labeler)
     write_run(tmp_path / "run", [dialogue("show/s01", 1, SAID[:10]), dialogue("Other/x", 1, SAID[10:])])
     return tmp_path
 
 
 def sample(folder, *models, turns=8):
-    judged_turns.main(
+    READING.main(
         ["sample", "--run", str(folder / "run"), "--data-dir", str(folder / "data"), "--turns", str(turns)]
         + ["--pools", "show=films/show/*", "rest=films/*", "--answers", str(folder / "answers.json")]
         + ["--models", *models, "--out", str(folder / "judge")]
     )
-    return read_records(folder / "judge/key.jsonl")
+    return READING.read(folder / "judge/key.jsonl")
 
 
 def test_from_films_to_figures_and_back_to_texts(folder, capsys):
@@ -104,16 +103,16 @@ def test_from_films_to_figures_and_back_to_texts(folder, capsys):
     judged = folder / "judged_turns.jsonl"
     capsys.readouterr()
     words = ["tally", "--judged", str(judged)]
-    judged_turns.main([*words, "--key", str(folder / "judge/key.jsonl"), "--verdicts", str(verdicts)])
+    READING.main([*words, "--key", str(folder / "judge/key.jsonl"), "--verdicts", str(verdicts)])
     figures = judged.with_suffix(".json").read_bytes()
-    judged_turns.main(words)
+    READING.main(words)
     assert judged.with_suffix(".json").read_bytes() == figures and "other 16" in capsys.readouterr().out
     assert not any(noun in judged.read_text(encoding="utf-8") for noun in NOUNS)
     models = json.loads(figures)["models"]
     assert [models[name]["acceptable"]["share"] for name in MODELS] == [1.0, 0.0]
 
     out = folder / "texts.jsonl"
-    judged_turns.main(["texts", "--judged", str(judged), "--data-dir", str(folder / "data"), "--out", str(out)])
+    READING.main(["texts", "--judged", str(judged), "--data-dir", str(folder / "data"), "--out", str(out)])
     assert "8 missing_file, 8 labelled" in capsys.readouterr().out
     held = read_labelled_file(out)
     assert held.dialogues == [SAID[:10]] and set(held.judged.tolist()) == drawn
@@ -134,26 +133,26 @@ def test_the_draw_depends_on_nothing_but_the_seed_and_the_texts(folder):
 def test_a_scene_that_others_labelled_is_left_out_whole(folder):
     rows = [dialogue("a", 1, [SAID[0], SAID[1], SAID[3], "Oh."]), dialogue("b", 9, [SAID[0], "Oh.", SAID[4], SAID[5]])]
     scene = {"meld": [f"Listen: {SAID[0]} Really?", SAID[1]], "emorynlp": [], "xed": [SAID[4], "Oh."]}
-    assert judged_sample.unseen(rows, scene) == [[], [1, 3]]
+    assert judged_turns.unseen(rows, scene) == [[], [1, 3]]
 
 
 @pytest.mark.parametrize(
-    ("models", "turns", "told"),
+    ("models", "turns", "message"),
     [
         (("first",), 8, r"no answers of 'first' to films/.*: give first=MODEL"),
         (("first=annoyed",), 9, "the pool 'show' has 8 turns that nobody learned from, fewer than 9"),
     ],
 )
-def test_what_cannot_be_drawn_is_told(folder, models, turns, told):
-    with pytest.raises(SystemExit, match=told):
+def test_what_cannot_be_drawn_is_reported(folder, models, turns, message):
+    with pytest.raises(SystemExit, match=message):
         sample(folder, *models, turns=turns)
 
 
-def test_pools_and_sets_that_are_not_there_are_told(folder):
+def test_pools_and_sets_that_are_not_there_are_reported(folder):
     with pytest.raises(ValueError, match=r"no dialogue for the pool 'none': no document is like 'x/\*'"):
-        judged_sample.read_pools(folder / "run", {"none": "x/*"})
+        read_pools(folder / "run", {"none": "x/*"})
     with pytest.raises(ValueError, match="has nothing of meld"):
-        judged_sample.taught_texts(folder / "run")
+        judged_turns.taught_texts(folder / "run")
 
 
 def record(number, own, candidates, answers, dialogue="d1"):
@@ -165,7 +164,7 @@ DRAWN = [record(number, "", {"sad": "", "questioning": ""}, {}) for number in (1
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ("1 sad sad yes", "expected NUMBER OWN"),
         ("one sad | sad yes | questioning other", "expected NUMBER OWN"),
@@ -175,14 +174,14 @@ DRAWN = [record(number, "", {"sad": "", "questioning": ""}, {}) for number in (1
         ("1 sad | sad yes | questioning no", "'no' is no verdict; there are yes, anger_missed"),
         ("1 glum | sad yes | questioning other", "unknown label 'glum'"),
         ("1 sad | sad keyword | questioning other", "'sad' is the judge's own label, and wrong: 'keyword'"),
-        ("2 sad | sad yes | questioning other", "line 2: turn 2 is judged already"),
-        ("", "1 turns are not judged, such as 1"),
+        ("2 sad | sad yes | questioning other", "line 2: turn 2 is read already"),
+        ("", "1 turns are not read, such as 1"),
     ],
 )
-def test_a_slip_of_the_judge_is_told(tmp_path, line, told):
+def test_a_slip_of_the_judge_is_reported(tmp_path, line, message):
     good = "2 sad | questioning opener_or_rhetorical_questioning | sad yes"
-    with pytest.raises(ValueError, match=told):
-        with_verdicts(DRAWN, [write(tmp_path / "v.txt", f"{good}\n{line}\n")])
+    with pytest.raises(ValueError, match=message):
+        READING.with_verdicts(DRAWN, [write(tmp_path / "v.txt", f"{good}\n{line}\n")])
 
 
 def test_figures_of_a_model():
@@ -216,33 +215,33 @@ def test_figures_of_a_model():
 
 def test_records_are_read_as_they_were_written(tmp_path):
     path = write(tmp_path / "r.jsonl", jsonl_of(DRAWN))
-    assert read_records(path) == DRAWN
+    assert READING.read(path) == DRAWN
     with pytest.raises(ValueError, match="line 3 is no turn that was drawn"):
-        read_records(write(path, jsonl_of(DRAWN) + "{}\n"))
+        READING.read(write(path, jsonl_of(DRAWN) + "{}\n"))
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ("tally --key k", "--key and --verdicts go together"),
         ("texts --out o", "EDOS_DATA_DIR is not set"),
         ("sample --run r --models m --answers a --out o --data-dir d --pools p", "expected NAME=PATTERN, got 'p'"),
     ],
 )
-def test_a_command_that_lacks_something_is_refused(words, told, capsys, monkeypatch):
+def test_a_command_that_lacks_something_is_refused(words, message, capsys, monkeypatch):
     monkeypatch.delenv("EDOS_DATA_DIR", raising=False)
-    with pytest.raises(SystemExit):
-        judged_turns.parse_arguments(words.split())
-    assert told in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stopped:
+        READING.main(words.split())
+    assert message in f"{capsys.readouterr().err}{stopped.value}"
 
 
-@pytest.mark.skipif(not judged_turns.JUDGED.exists(), reason="nobody has judged yet")
+@pytest.mark.skipif(not READING.judged.exists(), reason="nobody has judged yet")
 def test_the_judged_file_is_whole_and_its_figures_are_those_of_it():
-    records = read_records(judged_turns.JUDGED)
+    records = READING.read(READING.judged)
     for record in records:
         assert record.own in LABELS and {answer.label for answer in record.answers.values()} == set(record.candidates)
         assert int(record.digest, 16) < 2**32 and record.turn == len(record.sentence_ids)
         assert record.candidates.get(record.own, YES) == YES and set(record.candidates.values()) <= {YES, *KINDS}
     assert [record.number for record in records] == list(range(1, len(records) + 1))
-    figures = json.loads(judged_turns.JUDGED.with_suffix(".json").read_text(encoding="utf-8"))
+    figures = json.loads(READING.judged.with_suffix(".json").read_text(encoding="utf-8"))
     assert tally(records) == figures

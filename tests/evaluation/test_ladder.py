@@ -140,15 +140,15 @@ def test_a_leak_is_counted_and_equal_learners_gain_nothing(extended):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("--work /tmp/a/b --out c/d.json", "--work b --out c/d.json"),
         ("--work=/tmp/a '/opt/bin/python t/x.py --start /home/me/weak'", "--work=a 'python t/x.py --start weak'"),
         ("evaluation/ladder.json 1/2", "evaluation/ladder.json 1/2"),
     ],
 )
-def test_absolute_paths_are_told_by_their_names(text, told):
-    assert ladder.portable(text) == told
+def test_absolute_paths_are_told_by_their_names(text, message):
+    assert ladder.portable(text) == message
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,10 @@ import pytest
 
 from edos_dataset.labels import LABELS
 from edos_dataset.metrics import classification as metrics
-from edos_dataset.metrics.calibration import calibration_error, softmax
+from edos_dataset.metrics.classification import calibration_error, softmax
 from edos_dataset.metrics.responses.dialog_eval import NEEDS
 from edos_dataset.metrics.responses.dialog_eval import evaluate as figures
-from edos_dataset.metrics.responses.files import read_vectors
-from edos_dataset.metrics.responses.words import Words
+from edos_dataset.metrics.responses.words import Words, read_vectors
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("evaluate") is None, reason="evaluate is not installed")

@@ -26,6 +26,19 @@ SUBTITLES = [
     for path in sorted(SAMPLE.rglob("*"))
     if path.suffix in (".srt", ".vtt", ".ass", ".xml") and path.stat().st_size
 ]
+CAPTIONS = [
+    b'<tt xmlns:p="p" p:tickRate="10">'
+    b'<body><div begin="1s"><p begin="5t" end="00:00:03:10">A<br/>b</p></div></body></tt>',
+    b"<SAMI><STYLE>.EN {lang:en;}</STYLE><SYNC Start=1000><P Class=EN>One<br>two<SYNC Start=2000><P Class=EN>&nbsp;",
+    b"{1}{1}25\n{25}{50}{y:i}You came.|Yes.\n{62}{100}I did.\n",
+    b"[ti:x]\n[00:01.00][00:09.5]You <00:01.50>came.\n[00:02.00]\n[00:02.50]I did.\n",
+    b"0:00:01.000,0:00:02.000\nYou came.\n\n00:00:02.50,00:00:04.00\nI[br]did.\n",
+    b"<timedtext><body>"
+    b'<p t="1000" d="1200" a="1"><s>You</s><s t="9"> came.</s></p><p t="2500">No.</p></body></timedtext>',
+    b'{"events": [{"tStartMs": 1000, "dDurationMs": 9, "aAppend": 1, "segs": [{"utf8": "You"}, {"utf8": " came."}]}]}',
+    b'{"segments": [{"start": 1.0, "end": 2, "text": " Hi.", '
+    b'"speaker": "A", "words": [{"word": "Hi.", "speaker": 1}]}]}',
+]
 WORDS = [
     *(b"\n\n", b"\r\n\r\n", b"00:00:01,000 --> 00:00:02,000\n", b"99:99:99,999 --> 00:00:00,000\n", b"WEBVTT\n\n"),
     *(b"<i>", b"</i>", b"<v ", b"<v Ann>", b"{\\an8}", b"[", b"]", b"(", b"\xe2\x99\xaa", b"- ", b"...", b"made & "),
@@ -34,8 +47,9 @@ WORDS = [
     *(b"\xff\xfe", b"\xef\xbb\xbf", b"\x00", b"\xe9", b"\xed\xa0\x80", b"\xf0\x9f\x98\x80", b"Dialogue: 0,0:00:01.00,"),
     *(b"<tokens>1e-308</tokens>", b"<unknown_words>1e308</unknown_words>", b"<year>-99999999999999999999</year>"),
     *(b"<cds>1/0</cds>", b"<duration>99:99</duration>", b"<genre><b>x</b>|`</genre>", b"[Events]\n", b"Format: "),
+    *(b"<br/>", b"<tt>", b' begin="1t"', b"{0}{1}", b"[00:01.00]", b"<SYNC Start=1>", b"null", b"1e999", b'"\\ud800"'),
 ]
-SUFFIXES = (".srt", ".vtt", ".ass", ".ssa", ".xml")
+SUFFIXES = (".srt", ".vtt", ".ass", ".ssa", ".xml", ".ttml", ".sub", ".smi", ".lrc", ".json3")
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="/\0"), min_size=1, max_size=12).filter(
     lambda name: name not in (".", "..")
 )
@@ -50,7 +64,7 @@ def packings(data: bytes) -> list[bytes]:
 @st.composite
 def subtitles(draw: st.DrawFn) -> tuple[str, bytes]:
     """Draw the suffix and the bytes of a file; a few are broken after they were packed."""
-    data, suffix = draw(mutated(SUBTITLES, WORDS)), draw(st.sampled_from(SUFFIXES))
+    data, suffix = draw(mutated([*SUBTITLES, *CAPTIONS], WORDS)), draw(st.sampled_from(SUFFIXES))
     if draw(st.integers(0, 5)):
         return suffix, data
     return f"{suffix}.gz", draw(mutated(packings(data[:20_000])))
@@ -62,7 +76,7 @@ def curate(folder: Path, files: int) -> dict[str, object]:
         *("curate", folder / "films", "--out", out, "--no-labels", "--workers", "1", "--max-bad", "1", "--json"),
         files=files,
     )
-    if done.exit_code == 1:  # no file could be told from anything else
+    if done.exit_code == 1:  # no file was recognised
         assert "no subtitles in" in done.stderr and not (out / "manifest.json").exists(), done.stderr
         return {"none": done.stderr}
     manifest: dict[str, object] = json.loads(done.stdout)
@@ -71,7 +85,7 @@ def curate(folder: Path, files: int) -> dict[str, object]:
 
 
 def listed(folder: Path, manifest: dict[str, object]) -> Counter[str]:
-    """Return how often each path stands among what was read or left out."""
+    """Return how often each path is listed as read or left out."""
     skipped = manifest["input"]["skipped"]  # type: ignore[index]
     paths = Counter(path for path, _ in skipped)
     unopened = {note["path"] for note in manifest["quarantined"]}  # type: ignore[index]
@@ -131,7 +145,7 @@ ZIPS = st.tuples(
     st.lists(
         st.tuples(
             st.builds(str.__add__, MEMBERS, st.sampled_from((*SUFFIXES, ".xml.gz", ".zip", "", "/"))),
-            st.one_of(mutated(SUBTITLES, WORDS), st.sampled_from(BOMBS)),
+            st.one_of(mutated([*SUBTITLES, *CAPTIONS], WORDS), st.sampled_from(BOMBS)),
             st.sampled_from(METHODS),
         ),
         max_size=4,

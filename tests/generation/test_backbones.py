@@ -2,14 +2,14 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, BartConfig, BartForConditionalGeneration, GPT2Config, GPT2LMHeadModel
 
-from edos_dataset.generation.backbones import PromptWriter
-from edos_dataset.generation.prompts import PromptFormat, add_label_tokens, encode_pair, encode_prompt, label_token
+from edos_dataset.generation.decoding import Steps
 from edos_dataset.generation.responder import Responder
-from edos_dataset.generation.stepping import Steps
-from edos_dataset.generation.tokenizer import train_tokenizer
+from edos_dataset.generation.writers import PromptFormat, PromptWriter, add_label_tokens, encode_prompt, label_token
 from edos_dataset.labels import LABEL_IDS, LABELS
-from foreign_code import EVIL, change
+from generator_fixtures import encode_pair
 from small_responders import TEXTS
+from training.generator.tokenizer import train_tokenizer
+from untrusted_code import EVIL, change
 
 DIALOGUES = [["the dog ran home", "where is the dog"], ["I am happy"], ["so the dog was home", "where", "today"]]
 KNOWN = [[LABEL_IDS["sad"], LABEL_IDS["questioning"]], [22], [9, 36, 40]]
@@ -40,12 +40,12 @@ def save_backbone(folder, kind="gpt2", form=None):
 
 def test_labels_stand_as_words_or_tokens():
     turns, labels = DIALOGUES[0], KNOWN[0]
-    told = {
+    prompts = {
         style: PromptFormat(style).lines(turns, labels, LABEL_IDS["consoling"]) for style in ("none", "words", "tokens")
     }
-    assert told["none"] == ["B: the dog ran home\n", "A: where is the dog\n", "B:"]
-    assert told["words"] == ["B (sad): the dog ran home\n", "A (questioning): where is the dog\n", "B (consoling):"]
-    assert told["tokens"][0] == "B<|sad|>: the dog ran home\n" and told["tokens"][-1] == "B<|consoling|>:"
+    assert prompts["none"] == ["B: the dog ran home\n", "A: where is the dog\n", "B:"]
+    assert prompts["words"] == ["B (sad): the dog ran home\n", "A (questioning): where is the dog\n", "B (consoling):"]
+    assert prompts["tokens"][0] == "B<|sad|>: the dog ran home\n" and prompts["tokens"][-1] == "B<|consoling|>:"
     assert PromptFormat("words", turns=1).lines(turns, None) == ["A: where is the dog\n", "B:"]
     assert PromptFormat().lines(["two\nlines "]) == ["A: two lines\n", "B:"]
     for wrong in ({"labels": "word"}, {"turns": 0}, {"turns": True}):
@@ -138,7 +138,7 @@ def test_code_of_a_language_model_is_not_run_unasked(tmp_path, monkeypatch):
     (tmp_path / "evil.py").write_text(EVIL.format(ran=str(tmp_path / "ran")))
     names = {"AutoConfig": "evil.Config", "AutoModelForCausalLM": "evil.Model"}
     change(tmp_path / "config.json", model_type="evil", auto_map=names)
-    with pytest.raises(ValueError, match="brings code of its own"):
+    with pytest.raises(ValueError, match="contains code of its own"):
         Responder.load(tmp_path)
     assert not (tmp_path / "ran").exists()
 

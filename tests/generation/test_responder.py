@@ -1,16 +1,18 @@
+"""None"""
+
 import json
 
 import numpy as np
 import pytest
 import torch
 
-from edos_dataset.generation.responder import Responder
+from edos_dataset.generation.responder import Conversation, Responder
 from edos_dataset.generation.response_pipeline import ResponsePipeline
 from edos_dataset.generation.stages import AnswerDialogues
 from edos_dataset.labeling.models.labelers import load_labeler
-from edos_dataset.labels import LABELS
-from foreign_code import EVIL, change
+from edos_dataset.labels import LABELS, parse_label
 from small_responders import EMPATHETIC, save_responder
+from untrusted_code import EVIL, change
 
 DIALOGUES = [["the dog ran home", "where is the dog"], ["I am happy"], ["so the dog was home", "where", "today"]]
 KNOWN = [[3, 36], [22], [9, 36, 40]]
@@ -117,15 +119,15 @@ def test_what_cannot_be_answered_is_refused(responder, tmp_path):
     with pytest.raises(ValueError, match="no predictor of the answer's label.* give a label"):
         Responder.load(tmp_path).respond([["where"]], history_labels=[[1]])
     assert Responder.load(tmp_path).respond([["where"]], "sad", history_labels=[[1]], beams=2, max_tokens=5)
-    for wrong, told in (
-        ((["a text"],), "no list of turns"),
+    for wrong, message in (
+        ((["a text"],), "not a list of turns"),
         (([[]],), "dialogue 0 has no turn"),
         ((DIALOGUES, "glad"), "unknown label 'glad'"),
-        ((DIALOGUES, ["sad"]), "got 1 labels for 3 dialogues"),
+        ((DIALOGUES, ["sad"]), "got 1 label for 3 dialogues"),
         ((DIALOGUES, 41), "from 0 to 40, got 41"),
         ((DIALOGUES, None, 0), "candidates must be a whole number from 1"),
     ):
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=message):
             responder.respond(*wrong, history_labels=KNOWN)
     assert responder.respond([]) == []
 
@@ -150,7 +152,7 @@ def test_no_code_of_a_folder_is_run(tmp_path, monkeypatch):
     try:
         Responder.load(tmp_path)
     except ValueError as error:
-        assert "brings code of its own" in str(error)
+        assert "contains code of its own" in str(error)
     change(tmp_path / "config.json", model_type="evil")
     with pytest.raises(ValueError):
         Responder.load(tmp_path)
@@ -170,7 +172,7 @@ def test_a_damaged_folder_is_told(tmp_path):
         Responder.load(tmp_path)
     (tmp_path / "tokenizer.json").write_text(tokenizer)
     change(tmp_path / "config.json", num_layers=3)
-    with pytest.raises(ValueError, match="weights and its configuration do not go together"):
+    with pytest.raises(ValueError, match="its weights do not match its configuration"):
         Responder.load(tmp_path)
     change(tmp_path / "config.json", num_layers=2)
     names = json.loads((tmp_path / "predictor" / "config.json").read_text())["id2label"]
@@ -214,3 +216,41 @@ def test_a_model_of_the_hub_comes_in_the_revision_that_is_meant(tmp_path, monkey
     monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: (_ for _ in ()).throw(OSError("gone")))
     with pytest.raises(ValueError, match="'owner/chat' in the revision 'v9' is neither a folder nor .* gave: gone"):
         Responder.load("owner/chat", revision="v9")
+
+
+def test_turns_and_labels_go_on(tmp_path, monkeypatch):
+    """Of the person's turns the labeler's, of answers those under which they were written."""
+    save_responder(tmp_path, **EMPATHETIC)
+    responder = Responder.load(tmp_path, labeler="fast")
+    asked = []
+    respond = responder.respond
+
+    def spy(dialogues, *arguments, **settings):
+        asked.append((list(dialogues[0]), list(settings["history_labels"][0])))
+        return respond(dialogues, *arguments, **settings)
+
+    monkeypatch.setattr(responder, "respond", spy)
+    talk = Conversation(responder, {"beams": 2, "candidates": 2, "max_tokens": 5})
+    own = talk.say("where is the dog")
+    assert own == LABELS[responder.history_labels([["where is the dog"]])[0][0]]
+    first = talk.answer()
+    assert len(first) == 2 and talk.turns == ["where is the dog", first[0].text]
+    talk.say("so")
+    second = talk.answer("consoling")
+    turns = ["where is the dog", first[0].text, "so"]
+    labels = [parse_label(own), parse_label(first[0].label), responder.history_labels([turns])[0][-1]]
+    assert asked == [(turns[:1], labels[:1]), (turns, labels)]
+    assert talk.labels == [*labels, parse_label("consoling")] and talk.turns == [*turns, second[0].text]
+    talk.forget()
+    assert talk.turns == talk.labels == []
+
+
+def test_there_must_be_something_to_answer(tmp_path):
+    save_responder(tmp_path, predictor=False)
+    talk = Conversation(Responder.load(tmp_path), {"beams": 2, "max_tokens": 5})
+    with pytest.raises(ValueError, match="nothing was said"):
+        talk.answer()
+    with pytest.raises(ValueError, match="no text"):
+        talk.say(" ")
+    assert talk.say("so") is None and talk.answer()[0].label is None
+    assert talk.labels == [] and len(talk.turns) == 2

@@ -8,7 +8,7 @@ from datasets import load_dataset
 
 from edos_dataset.hub import publish as publishing
 from edos_dataset.hub.composition import compose_cards, reading
-from edos_dataset.publishing.content import content_of, stated_content
+from edos_dataset.publishing.front_matter import content_of, stated_content
 from edos_dataset.publishing.labels_only import write_labels_only
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.runs.shards import digest
@@ -70,7 +70,7 @@ def test_order_decides_the_default(hub, folders):
 
 def test_a_folder_that_is_left_out_later_takes_a_major_step(hub, folders):
     publish(hub, folders)
-    with pytest.raises(ValueError, match=r"config labels_only: 10 of 10 dialogues are gone.*2\.0\.0 or more"):
+    with pytest.raises(ValueError, match=r"config labels_only: 10 of 10 dialogues were removed.*2\.0\.0 or later"):
         publish(hub, folders[:1], V11)
     before = dict(hub.repos[KEY].tags)
     plan, _ = publish(hub, folders[:1], publishing.Version(2, 0, 0))

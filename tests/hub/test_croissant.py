@@ -16,7 +16,8 @@ from datasets import ClassLabel, Features, List, Value, load_dataset
 from edos_dataset.hub.croissant import croissant
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing.cards.dataset import dataset_card
-from edos_dataset.publishing.cards.headers import front_matter
+from edos_dataset.publishing.cards.headers import single_header
+from edos_dataset.publishing.front_matter import join_card
 from edos_dataset.schema import CONFIGS
 from published_folder import films_of, publish
 
@@ -100,7 +101,7 @@ def test_facts_from_the_card(folder):
     metadata = json.loads(text_of(folder))
     assert (
         metadata["license"] == "subtitle-text-is-copyrighted"
-        and metadata["inLanguage"] == ["en"]
+        and metadata["inLanguage"] == "en"
         and "empathy" in metadata["keywords"]
     )
     assert (
@@ -186,8 +187,10 @@ def test_other_configs(tmp_path):
     pq.write_table(
         pa.Table.from_pylist(rows, SEED.arrow_schema), tmp_path / "amt_seed" / "train-00000-of-00001.parquet"
     )
-    head = front_matter("amt_seed", SEED, "Seed", [], ["train"], licence="cc-by-4.0", rows=1, annotators="crowdsourced")
-    (tmp_path / "README.md").write_text(f"{head}\n\n# A seed\n\n## Load\n\nso\n")
+    head = single_header(
+        "amt_seed", SEED, "Seed", [], ["train"], licence="cc-by-4.0", rows=1, annotators="crowdsourced"
+    )
+    (tmp_path / "README.md").write_text(join_card(head, "\n# A seed\n\n## Load\n\nso\n"))
     metadata = json.loads(text_of(tmp_path))
     assert metadata["description"] == "A seed" and "citeAs" not in metadata
     assert [entry["@id"] for entry in metadata["recordSet"]] == [

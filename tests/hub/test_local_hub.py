@@ -108,7 +108,7 @@ def test_failures(api, hub):
     hub.fail("create", cut="after")
     with pytest.raises(Exception, match="disconnected"):
         api.create_repo(REPO)
-    assert hub.repos  # made, but nobody was told
+    assert hub.repos  # created, but the error was not reported
     hub.fail("lfs_upload", 429, headers={"Retry-After": "0"})
     api.upload_file(path_or_fileobj=b"12345", path_in_repo="a.bin", repo_id=REPO)
     assert hub.called("lfs_upload") == 2

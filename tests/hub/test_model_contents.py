@@ -11,14 +11,13 @@ from safetensors.numpy import load_file, save_file
 from edos_dataset.generation.responder import Responder
 from edos_dataset.hub import publish as publishing
 from edos_dataset.hub.composition import reading
-from edos_dataset.hub.failures import HubError
 from edos_dataset.hub.model_contents import read_shipped
-from edos_dataset.hub.remote import Remote
+from edos_dataset.hub.remote import HubError, Remote
 from edos_dataset.labeling.models.packed import unpack
 from edos_dataset.labeling.models.shipped import SHIPPED
-from edos_dataset.publishing.cards.model import PLACEHOLDER, render_model_card
-from edos_dataset.publishing.cards.response import render_response_card
 from edos_dataset.runs.folder import FolderError
+from model_cards.classifiers import PLACEHOLDER, render_model_card
+from model_cards.responders import render_response_card
 from published_folder import V1, V11, content, remote
 from small_models import save_dialogue_classifier, save_plain_classifier  # noqa: E402
 from small_responders import EMPATHETIC, save_responder
@@ -100,7 +99,7 @@ def test_again_and_a_moved_tag(hub, model):
     plan, again = publish(hub, model)
     assert again == plan.published == commit and hub.called("commit") == 1
     (model / "metrics.json").write_text('{"accuracy": 1}')
-    with pytest.raises(HubError, match=r"metrics\.json.* never moves: .* 1\.0\.1 or more"):
+    with pytest.raises(HubError, match=r"metrics\.json.* never moves: .* 1\.0\.1 or later"):
         publish(hub, model)
     plan, _ = publish(hub, model, publishing.Version(1, 0, 1))
     assert plan.uploads == ["metrics.json"]
@@ -128,12 +127,12 @@ BROKEN = {
     "no yaml": (lambda folder: (folder / "README.md").write_text("# Model\n"), "has no YAML"),
     "no licence": (
         lambda folder: (folder / "README.md").write_text("---\npipeline_tag: x\nlibrary_name: y\n---\n"),
-        "does not say license",
+        "does not state license",
     ),
     "no weights": (lambda folder: (folder / "model.safetensors").unlink(), "no weights as safetensors"),
-    "cut weights": (cut, "no whole file of weights"),
+    "cut weights": (cut, "not a complete file of weights"),
     "no code": (lambda folder: (folder / "classifier.py").unlink(), r"no classifier\.py, which config\.json names"),
-    "no json": (lambda folder: (folder / "config.json").write_text("{"), "no configuration of a model"),
+    "no json": (lambda folder: (folder / "config.json").write_text("{"), "not the configuration of a model"),
 }
 
 
@@ -171,7 +170,7 @@ def test_a_shipped_name_gives_way_to_a_folder_and_must_be_a_model_of_transformer
     monkeypatch.chdir(tmp_path)
     assert read_shipped(Path("films")) is None
     with pytest.raises(
-        FolderError, match="'fast' is no model of transformers.* 'general' and 'dialogue' and 'weak' are"
+        FolderError, match="'fast' is not a model of transformers.* 'general' and 'dialogue' and 'weak' are"
     ):
         read_shipped(Path("fast"))
     (tmp_path / "fast").mkdir()

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pyarrow.parquet as pq
 
-from edos_dataset.commands.built_in import subtitles_to_dialogues
 from edos_dataset.commands.curate import curate
 from edos_dataset.hub.composition import reading
 from edos_dataset.hub.croissant import croissant
+from edos_dataset.recipes.subtitles import subtitles_to_dialogues
 from edos_dataset.runs.pipeline import Output
 from edos_dataset.sources.inventory import find_films
 

@@ -6,9 +6,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from edos_dataset.hub.changes import read_rows
-from edos_dataset.hub.failures import HubError
-from edos_dataset.hub.versions import CHANGELOG, Version
+from edos_dataset.hub.remote import HubError
+from edos_dataset.hub.versions import CHANGELOG, Version, read_rows
 from published_folder import FILMS, REPO, V1, V2, V11, content, films_of, remote, run
 from published_versions import KEY, as_published, assert_published, paths, publish, state
 
@@ -25,7 +24,7 @@ def test_first_version(hub, folder):
 
 
 def test_order_of_the_calls(hub, folder):
-    """The tag comes last, after the listing that verifies; and the wrong user is told before anything else."""
+    """The tag comes last, after the listing that verifies; and a wrong user is reported before anything else."""
     publish(hub, folder)
     routes = [route for route, _, _ in hub.calls]
     assert routes[0] == "whoami"
@@ -47,7 +46,7 @@ def test_a_tag_never_moves(hub, folder):
     publish(hub, folder)
     before = state(hub)
     (folder / "README.md").write_text((folder / "README.md").read_text() + "\nmore\n")
-    with pytest.raises(HubError, match=r"v1\.0\.0 is published .*README\.md.* never moves: .* 1\.0\.1 or more"):
+    with pytest.raises(HubError, match=r"v1\.0\.0 is published .*README\.md.* never moves: .* 1\.0\.1 or later"):
         publish(hub, folder)
     assert state(hub) == before
     publish(hub, folder, Version(1, 0, 1))
@@ -105,19 +104,19 @@ def test_of_the_previous_version_only_ids_texts_and_labels_move(hub, tmp_path):
 @pytest.mark.parametrize(
     ("films", "configs", "version", "why"),
     [
-        (FILMS[1:], ("edos", "os"), V11, r"config edos: 1 of 10 dialogues are gone.* 2\.0\.0 or more"),
-        (FILMS, ("edos",), V11, r"config os: 10 of 10 dialogues are gone.* 2\.0\.0 or more"),
+        (FILMS[1:], ("edos", "os"), V11, r"config edos: 1 of 10 dialogues were removed.* 2\.0\.0 or later"),
+        (FILMS, ("edos",), V11, r"config os: 10 of 10 dialogues were removed.* 2\.0\.0 or later"),
         (
             [*FILMS, *films_of("train", 7)[6:]],
             ("edos", "os"),
             Version(1, 0, 1),
-            r"config edos: 1 new dialogues.* 1\.1\.0 or more",
+            r"config edos: 1 new dialogue.* 1\.1\.0 or later",
         ),
         (
             FILMS,
             ("edos", "os", "edos_initial"),
             Version(1, 0, 1),
-            r"config edos_initial: 10 new dialogues.* 1\.1\.0 or more",
+            r"config edos_initial: 10 new dialogues.* 1\.1\.0 or later",
         ),
     ],
 )

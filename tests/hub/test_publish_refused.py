@@ -1,4 +1,4 @@
-"""What `edos publish` refuses, outlasts or tells of: folders that are not right, and what the Hub may do."""
+"""What `edos publish` refuses, survives or reports: unsuitable folders, and failures of the Hub."""
 
 import shutil
 
@@ -7,8 +7,7 @@ import pytest
 from huggingface_hub import CommitOperationAdd
 
 from edos_dataset.hub.contents import held
-from edos_dataset.hub.failures import HubError
-from edos_dataset.hub.remote import Remote
+from edos_dataset.hub.remote import HubError, Remote
 from edos_dataset.runs.folder import FolderError
 from local_hub.server import LocalHub
 from published_folder import FILMS, V1, V11, content, films_of, run
@@ -43,20 +42,23 @@ BROKEN = {
         r"no config .* names os/more\.parquet",
     ),
     "stray csv": (lambda folder: (folder / "mine.csv").write_text("a"), r"names mine\.csv"),
-    "config without files": (lambda folder: shutil.rmtree(folder / "os"), r"no file is 'os/train-\*'"),
+    "config without files": (lambda folder: shutil.rmtree(folder / "os"), r"no file matches 'os/train-\*'"),
     "file without config": (
         forget_a_config,
         r"names os/train-00000-of-00002\.parquet, os/train-00001-of-00002\.parquet",
     ),
     "no yaml": (lambda folder: (folder / "README.md").write_text("# EDOS\n"), "names no configs"),
-    "cut": (cut_a_file, "no whole Parquet file"),
-    "other rows": (swap_files, "says 6 dialogues in the split train of os, and its files have 4"),
+    "cut": (cut_a_file, "not a complete Parquet file"),
+    "other rows": (swap_files, "states 6 dialogues in the split train of os, and its files have 4"),
     "no card": (lambda folder: (folder / "README.md").unlink(), "unfinished"),
     "no manifest": (lambda folder: (folder / "manifest.json").unlink(), "unfinished"),
     "stopped while put in place": (lambda folder: (folder / ".run" / "commit.json").write_text("{}"), "unfinished"),
-    "other labels": (relabel, "edos is not what its card was written for: give the command"),
-    "no folder": (shutil.rmtree, "is no folder"),
-    "empty": (lambda folder: (shutil.rmtree(folder), folder.mkdir()), "no command of this package has written it"),
+    "other labels": (relabel, "edos is not the data that its card was written for: run the command"),
+    "no folder": (shutil.rmtree, "is not a folder"),
+    "empty": (
+        lambda folder: (shutil.rmtree(folder), folder.mkdir()),
+        "is an empty folder, not one that this package wrote",
+    ),
 }
 
 
@@ -141,14 +143,14 @@ def test_a_large_file_is_sent_again(hub, folder):
 @pytest.mark.parametrize(
     ("route", "failure", "message"),
     [
-        ("create", {"status": 402, "message": "Payment required"}, "no room"),
-        ("lfs_batch", {"status": 403, "message": "Private repository storage limit reached"}, "no room"),
-        ("lfs_upload", {"status": 413, "message": "Payload too large"}, "no room"),
+        ("create", {"status": 402, "message": "Payment required"}, "storage is full"),
+        ("lfs_batch", {"status": 403, "message": "Private repository storage limit reached"}, "storage is full"),
+        ("lfs_upload", {"status": 413, "message": "Payload too large"}, "storage is full"),
         ("preupload", {"status": 403, "message": "Forbidden"}, "may not write"),
         ("commit", {"status": 412, "message": "A commit has happened since"}, "someone else"),
-        ("commit", {"status": 503, "times": 99}, r"at 5 tries \(503.*give the same command again later"),
+        ("commit", {"status": 503, "times": 99}, r"in 5 attempts \(503.*run the same command again later"),
         ("commit", {"cut": "before", "times": 99}, "cannot be reached"),
-        ("tag", {"status": 500, "times": 99}, "could not make the tag"),
+        ("tag", {"status": 500, "times": 99}, "could not create the tag"),
     ],
     ids=str,
 )

@@ -6,8 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edos_dataset.hub.changes import ConfigChange, compare, read_rows
-from edos_dataset.hub.versions import CHANGELOG, Version, changelog, check_step, needed, versions_of
+from edos_dataset.hub.versions import (
+    CHANGELOG,
+    ConfigChange,
+    Version,
+    changelog,
+    check_step,
+    compare,
+    needed,
+    read_rows,
+    versions_of,
+)
 from edos_dataset.labels import LABELS
 from edos_dataset.schema import arrow_schema
 from published_folder import dialogues, films_of
@@ -126,11 +135,11 @@ def test_schema(tmp_path):
     table = edos()
     more = table.append_column("speaker", pa.array(["x"] * 6))
     found = compare("edos", rows(tmp_path / "a", table), rows(tmp_path / "b", more.drop_columns("language")))
-    assert found.schema == ("column `language` is gone", "column `speaker` is new")
+    assert found.schema == ("column `language` was removed", "column `speaker` is new")
     names = [*LABELS[:-1], "calm"]
     metadata = {b"huggingface": table.schema.metadata[b"huggingface"].replace(f'"{LABELS[-1]}"'.encode(), b'"calm"')}
     found = compare("edos", rows(tmp_path / "c", table), rows(tmp_path / "d", table.replace_schema_metadata(metadata)))
-    assert found.schema[0] == f"label names of `turns[].label`: {LABELS[-1]} gone; {names[-1]} new"
+    assert found.schema[0] == f"label names of `turns[].label`: {LABELS[-1]} removed; {names[-1]} new"
     assert compare(
         "os",
         rows(tmp_path / "e", pa.table({"dialogue_id": ["a"], "n": [1]})),
@@ -167,7 +176,7 @@ def test_steps(change, step, least):
     for version in (PREVIOUS.after("patch"), PREVIOUS.after("minor")):
         if version < least:
             with pytest.raises(
-                ValueError, match=rf"{version} is too small .* {PREVIOUS}, .*config edos.*{least} or more"
+                ValueError, match=rf"{version} is too small .* {PREVIOUS}, .*config edos.*{least} or later"
             ):
                 check_step(version, PREVIOUS, changes)
 

@@ -12,10 +12,9 @@ from typer.testing import CliRunner
 
 from edos_dataset.cli.app import app
 from edos_dataset.hub.composition import reading
-from edos_dataset.hub.contents import read_data
-from edos_dataset.hub.failures import HubError, HubUnreachable
+from edos_dataset.hub.contents import REPORT, REPORT_PICTURES, read_data
+from edos_dataset.hub.remote import HubError, HubUnreachable
 from edos_dataset.hub.versions import CHANGELOG
-from edos_dataset.publishing.cards.report import REPORT, REPORT_PICTURES
 from edos_dataset.publishing.labels_only import write_labels_only
 from edos_dataset.runs.folder import FolderError
 from local_hub.server import LocalHub
@@ -137,13 +136,13 @@ def test_a_link_is_refused_by_its_name(folder, make):
 def test_a_folder_that_is_a_link_or_holds_a_pipe_is_refused(folder, tmp_path):
     (tmp_path / "way").symlink_to(folder)
     with (
-        pytest.raises(FolderError, match=f"way is a link: give what it leads to, {folder}"),
+        pytest.raises(FolderError, match=f"way is a link: give its target, {folder}"),
         reading([tmp_path / "way"]),
     ):
         pass
     (folder / "recipe.yaml").unlink(missing_ok=True)
     os.mkfifo(folder / "recipe.yaml")
-    with pytest.raises(FolderError, match=r"recipe\.yaml is no plain file"), reading([folder]):
+    with pytest.raises(FolderError, match=r"recipe\.yaml is not a plain file"), reading([folder]):
         pass
 
 
@@ -179,8 +178,8 @@ def test_the_command_says_what_it_could_not_ask_and_what_stays(folder, monkeypat
     assert "the Hub could not be asked what is there (HF_HUB_OFFLINE is set" in done.output
     assert "1.0.0, the first version: edos 10, os 10 dialogues" in done.output
     assert "stays here token.txt" in done.output and "stays here logs/ (5 files)" in done.output
-    told = CliRunner().invoke(app, [*arguments, "--json"]).output
-    report = json.loads(told[told.index("{") : told.rindex("}") + 1])
+    lines = CliRunner().invoke(app, [*arguments, "--json"]).output
+    report = json.loads(lines[lines.index("{") : lines.rindex("}") + 1])
     assert report["asked"] is False and "token.txt" in report["left_out"]
 
 
@@ -198,21 +197,21 @@ def test_of_two_publishers_one_wins_and_no_commit_stays_without_its_tag(hub, fol
     version = V1 if new else V11
     if not new:
         publish(hub, run(tmp_path / "before" / "edos", FILMS[:-1]))
-    second, told = other(folder, tmp_path), []
+    second, lines = other(folder, tmp_path), []
 
     def between(said):
-        if said.startswith(step) and not told:
-            told.append(said)
+        if said.startswith(step) and not lines:
+            lines.append(said)
             try:
                 publish(hub, second, version)
             except (HubError, ValueError) as error:
-                told.append(error)
+                lines.append(error)
 
     try:
         publish(hub, folder, version, say=between)
     except (HubError, ValueError) as error:
-        told.append(error)
-    assert sum(isinstance(entry, HubError) for entry in told) == 1, told
+        lines.append(error)
+    assert sum(isinstance(entry, HubError) for entry in lines) == 1, lines
     branches, tags = state(hub)
     assert branches["main"] == tags[version.tag]
     assert len(hub.repos[KEY].commits) == (2 if new else 3)
@@ -236,7 +235,7 @@ def test_two_threads_at_once(hub, folder, tmp_path):
 
 def test_a_version_that_was_cut_off_is_finished_by_its_own_command_or_covered_later(hub, folder, tmp_path):
     hub.fail("tag", 500, times=99)
-    with pytest.raises(HubError, match="could not make the tag"):
+    with pytest.raises(HubError, match="could not create the tag"):
         publish(hub, folder)
     hub.fail("tag", 500, times=0)
     second = other(folder, tmp_path)

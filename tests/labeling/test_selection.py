@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from edos_dataset.labeling import selection
 from edos_dataset.labeling.selection import SelectDialogues
-from edos_dataset.runs import passage
+from edos_dataset.runs import shuffle
 from edos_dataset.runs.pipeline import REMOVALS
 from edos_dataset.runs.shards import write_shard
 
@@ -86,7 +86,7 @@ def test_cases(shards, top, expected):
 
 
 def test_ties_in_many_groups_and_pieces(monkeypatch):
-    monkeypatch.setattr(passage, "_MOST_GROUPS", 3)
+    monkeypatch.setattr(shuffle, "_MOST_GROUPS", 3)
     monkeypatch.setattr(selection, "_ROWS", 4)
     ids = [f"{number:03d}" for number in range(100)]
     shards = [[(each, 0.5) for each in random.Random(1).sample(ids, 100)[start::7]] for start in range(7)]

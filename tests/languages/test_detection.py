@@ -1,9 +1,10 @@
-"""The language of a text, against what it is said to be in."""
+"""Codes of languages, and the language of a text against the one that it claims."""
 
 from collections.abc import Sequence
 
 import pytest
 
+from edos_dataset.languages import check_language, code_of_language, primary_language, same_language
 from edos_dataset.languages.detection import SAMPLE_LINES, contradict_language, guess_language
 
 
@@ -142,7 +143,7 @@ def test_a_text_in_the_language_that_it_is_said_to_be_in(texts: Sequence[str], s
     assert contradict_language(texts, said) is None
 
 
-def test_some_foreign_lines_do_not_matter() -> None:
+def test_some_lines_in_another_language_do_not_matter() -> None:
     """An English film in which a German speaks now and then is English; one that is German but for that is not."""
     assert contradict_language(ENGLISH * 4 + GERMAN, "en") is None
     other = contradict_language([*GERMAN * 12, *ENGLISH[:1]], "en")
@@ -162,3 +163,50 @@ def test_the_whole_file_is_looked_at_and_little_of_it() -> None:
 
     assert contradict_language([Line(line) for line in GERMAN * 2000], "en") is not None
     assert len(read) <= SAMPLE_LINES
+
+
+def test_languages() -> None:
+    assert code_of_language("German") == "de"
+    assert code_of_language("Klingon") is code_of_language(None) is None
+    assert same_language("pt_br", "pt-PT")
+    assert not same_language("de", "en")
+
+
+@pytest.mark.parametrize(
+    ("code", "language"),
+    [
+        ("en", "en"),
+        ("EN-gb", "en"),
+        ("pt_br", "pt"),
+        ("eng", "en"),
+        ("ger", "de"),
+        ("fil", "fil"),
+        ("", ""),
+        (None, ""),
+    ],
+)
+def test_the_language_of_a_code(code: str | None, language: str) -> None:
+    assert primary_language(code) == language
+
+
+@pytest.mark.parametrize(
+    ("code", "clean"),
+    [("en", "en"), ("EN", "en"), ("eng", "en"), ("ger", "de"), ("pt_br", "pt_br"), ("por-BR", "pt-BR"), ("no", "no")],
+)
+def test_known_codes(code: str, clean: str) -> None:
+    assert check_language(code) == clean
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [("english", "'en'"), ("Englisch", "'en'"), ("GERMAN", "'de'"), ("spanisch", "'es'")],
+)
+def test_what_is_no_code_names_the_nearest(word: str, hint: str) -> None:
+    with pytest.raises(ValueError, match=f"no language has the code '{word}'; did you mean {hint}"):
+        check_language(word)
+
+
+@pytest.mark.parametrize("code", ["", "xx", "zz", "deutsch", "e", "en_", "en us", "en_us_x_y", "_en", "en\n"])
+def test_what_is_like_no_code(code: str) -> None:
+    with pytest.raises(ValueError, match="give one of ISO 639, such as en, de or pt_br"):
+        check_language(code)

@@ -1,15 +1,13 @@
 """Figures of classifiers, against scikit-learn and by hand."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 from sklearn.metrics import confusion_matrix, f1_score, log_loss, precision_score, recall_score, top_k_accuracy_score
 
 from edos_dataset.labels import LABELS
-from edos_dataset.metrics import calibration, resampling
 from edos_dataset.metrics import classification as metrics
+from edos_dataset.metrics import resampling
 
 CLASSES = len(LABELS)
 
@@ -18,7 +16,7 @@ def drawn(n=400, classes=CLASSES, seed=0, present=None):
     """Return logits, and labels drawn with their probabilities, of the first `present` classes only."""
     generator = np.random.default_rng(seed)
     logits = generator.normal(size=(n, classes)) * 2
-    shares = calibration.softmax(logits[:, :present])
+    shares = metrics.softmax(logits[:, :present])
     labels = (shares.cumsum(axis=1) > generator.random((n, 1))).argmax(axis=1)
     return logits.astype(np.float32), labels
 
@@ -41,7 +39,7 @@ def test_confusion_by_hand():
 @pytest.mark.parametrize("n", [5, 400], ids=["labels on neither side", "many"])
 def test_scores_are_those_of_scikit_learn(n, present):
     logits, labels = drawn(n, present=present)
-    probabilities, ids = calibration.softmax(logits), np.arange(CLASSES)
+    probabilities, ids = metrics.softmax(logits), np.arange(CLASSES)
     predicted = probabilities.argmax(axis=1)
     assert (metrics.confusion(labels, predicted) == confusion_matrix(labels, predicted, labels=ids)).all()
     macro = {"average": "macro", "zero_division": 0}
@@ -68,12 +66,10 @@ def test_of_equally_probable_labels_the_lower_id_comes_first():
 def test_calibration_error_by_hand():
     probabilities = np.array([[0.9, 0.1], [0.9, 0.1], [0.4, 0.6], [0.0, 1.0]])
     # Bins of 0.6 (one, wrong), 0.9 (two, one right) and 1.0 (right); the last edge belongs to the last bin.
-    assert calibration.calibration_error(probabilities, np.array([0, 1, 0, 1]), bins=10) == pytest.approx(
+    assert metrics.calibration_error(probabilities, np.array([0, 1, 0, 1]), bins=10) == pytest.approx(
         (0.6 + 2 * 0.4 + 0) / 4
     )
-    sizes, sums, hits = calibration.reliability(
-        probabilities.max(axis=1), np.array([True, False, False, True]), bins=10
-    )
+    sizes, sums, hits = metrics.reliability(probabilities.max(axis=1), np.array([True, False, False, True]), bins=10)
     assert (sizes.tolist(), hits.tolist()) == ([0] * 6 + [1, 0, 0, 3], [0] * 9 + [2]) and sums.sum() == pytest.approx(
         3.4
     )
@@ -82,10 +78,10 @@ def test_calibration_error_by_hand():
 @pytest.mark.parametrize("scale", [0.3, 1.0, 4.0])
 def test_temperature_undoes_a_scale(scale):
     logits, labels = drawn(20000, classes=5)
-    found = calibration.fit_temperature(logits * scale, labels)
+    found = metrics.fit_temperature(logits * scale, labels)
     assert found == pytest.approx(scale, rel=0.05), "labels were drawn at temperature 1"
     best = minimize_scalar(
-        lambda value: metrics.cross_entropy(calibration.softmax(logits * scale, np.exp(value)), labels),
+        lambda value: metrics.cross_entropy(metrics.softmax(logits * scale, np.exp(value)), labels),
         bounds=(-3, 3),
         method="bounded",
     )
@@ -94,88 +90,8 @@ def test_temperature_undoes_a_scale(scale):
 
 def test_temperature_has_an_end_where_every_prediction_is_right():
     logits = np.eye(3) * 5
-    assert calibration.fit_temperature(logits, np.arange(3)) == pytest.approx(calibration.TEMPERATURES[0])
-    assert calibration.fit_temperature(logits, (np.arange(3) + 1) % 3) == pytest.approx(calibration.TEMPERATURES[1])
-
-
-@pytest.mark.parametrize("grouped", [False, True])
-def test_intervals_are_those_of_a_plain_loop(grouped):
-    logits, labels = drawn(60, classes=5)
-    probabilities = calibration.softmax(logits)
-    groups = np.arange(60) // 4 if grouped else np.arange(60)
-    count = groups.max() + 1
-    rows = []
-    for times in np.random.default_rng(7).multinomial(count, np.full(count, 1 / count), size=250):
-        index = np.repeat(np.arange(60), times[groups])
-        found = metrics.scores(probabilities[index], labels[index])
-        rows.append(
-            [
-                found["accuracy"],
-                found["macro_f1"],
-                found["top_3_accuracy"],
-                calibration.calibration_error(probabilities[index], labels[index]),
-            ]
-        )
-    expected = np.percentile(rows, [2.5, 97.5], axis=0).T
-    found = metrics.bootstrap(probabilities, labels, groups if grouped else None, resamples=250, seed=7)
-    assert list(found) == ["accuracy", "macro_f1", "top_3_accuracy", "ece"]
-    np.testing.assert_allclose(list(found.values()), expected, atol=5.1e-5)
-
-
-def test_an_interval_covers_the_truth_and_a_group_alone_has_none():
-    logits, labels = drawn(300)
-    found = metrics.evaluate_predictions(logits, labels)
-    assert all(
-        found["intervals"][name][0] < found[name] < found["intervals"][name][1]
-        for name in ("accuracy", "macro_f1", "top_3_accuracy")
-    )
-    assert metrics.bootstrap(calibration.softmax(logits), labels, np.zeros(300)) == dict.fromkeys(
-        found["intervals"], [None, None]
-    )
-
-
-def test_groups_widen_the_interval_where_their_rows_agree():
-    logits, labels = (np.repeat(each, 10, axis=0) for each in drawn(100))
-    width = [
-        np.diff(metrics.evaluate_predictions(logits, labels, groups=groups)["intervals"]["accuracy"])
-        for groups in (None, np.arange(1000) // 10)
-    ]
-    assert width[1] > 2 * width[0]
-
-
-def test_content_of_a_metrics_file():
-    logits, labels = drawn(300, present=30)
-    found = json.loads(json.dumps(metrics.evaluate_predictions(logits * 3, labels, temperature=3)))
-    flat = metrics.evaluate_predictions(logits, labels)
-    assert (found["examples"], found["temperature"], found["resampling"]["groups"]) == (300, 3, 300)
-    assert found["ece"] == flat["ece"] == flat["ece_before_temperature"] < found["ece_before_temperature"]
-    assert found["cross_entropy"] == flat["cross_entropy"] < found["cross_entropy_before_temperature"]
-    assert found["majority_class_accuracy"] == round(np.bincount(labels).max() / 300, 4)
-    assert tuple(found["by_label"]) == LABELS
-    assert [row["support"] for row in found["by_label"].values()] == np.bincount(labels, minlength=CLASSES).tolist()
-    assert found["macro_f1"] == pytest.approx(
-        np.mean([row["f1"] for row in found["by_label"].values() if row["f1"] is not None]), abs=1e-4
-    )
-    assert metrics.evaluate_predictions(np.log(calibration.softmax(logits)), labels) == flat, (
-        "logarithms of probabilities are logits"
-    )
-
-
-@pytest.mark.parametrize(
-    ("logits", "labels", "groups", "message"),
-    [
-        (np.zeros((2, 40)), [0, 1], None, r"\[n, 41\].*got \[2, 40\]"),
-        (np.zeros((0, 41)), [], None, "at least one"),
-        (np.zeros((2, 41)), [0], None, "1 labels"),
-        (np.full((2, 41), np.nan), [0, 1], None, "example 0 is not a finite number: nan"),
-        (np.zeros((2, 41)), [0, 41], None, "label 41 of example 1"),
-        (np.zeros((2, 41)), [0, -1], None, "label -1 of example 1"),
-        (np.zeros((2, 41)), [0, 1], [0], "1 groups for 2 labels"),
-    ],
-)
-def test_what_does_not_fit_is_named(logits, labels, groups, message):
-    with pytest.raises(ValueError, match=message):
-        metrics.evaluate_predictions(logits, np.array(labels, dtype=np.int64), groups=groups)
+    assert metrics.fit_temperature(logits, np.arange(3)) == pytest.approx(metrics.TEMPERATURES[0])
+    assert metrics.fit_temperature(logits, (np.arange(3) + 1) % 3) == pytest.approx(metrics.TEMPERATURES[1])
 
 
 @pytest.mark.parametrize(

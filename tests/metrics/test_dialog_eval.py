@@ -12,12 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.plain_responses import Peer
-from edos_dataset.metrics.responses import bleu
-from edos_dataset.metrics.responses.dialog_eval import NEEDS, OLD_BLEU, evaluate, measure
-from edos_dataset.metrics.responses.information import perplexity
-from edos_dataset.metrics.responses.summary import summarise
-from edos_dataset.metrics.responses.texts import Texts, cut, new_lexicon
-from edos_dataset.metrics.responses.words import Words
+from edos_dataset.metrics.responses import similarity
+from edos_dataset.metrics.responses.dialog_eval import NEEDS, OLD_BLEU, evaluate, measure, summarise
+from edos_dataset.metrics.responses.diversity import perplexity
+from edos_dataset.metrics.responses.words import Texts, Words, cut, new_lexicon
 from evaluation.response_parity import PEER, PEER_N, our_figures, parity, peer_figures
 
 INPUTS = Path(os.environ.get("EDOS_DATA_DIR", "nowhere")).parent / "peers" / "dialog_eval_inputs"
@@ -96,7 +94,7 @@ def test_by_hand():
 
 def scored(response, reference, form="nltk-3.10"):
     lexicon = new_lexicon()
-    return bleu.bleu(cut([response], lexicon), cut([reference], lexicon), form)[0].tolist()
+    return similarity.bleu(cut([response], lexicon), cut([reference], lexicon), form)[0].tolist()
 
 
 def test_bleu_by_hand():
@@ -156,9 +154,9 @@ def test_many_texts_are_measured_as_few(monkeypatch):
     lines = [" ".join(generator.choice(list("abcdxy"), generator.integers(0, 12))) for _ in range(900)]
     words = Words.of(ODD, ["y"], TRAIN)
     whole = measure(lines[:300], lines[300:600], lines[600:], words)
-    monkeypatch.setattr("edos_dataset.metrics.responses.bleu._ROWS", 7)
-    monkeypatch.setattr("edos_dataset.metrics.responses.embedding._ROWS", 7)
-    monkeypatch.setattr("edos_dataset.metrics.responses.embedding._AVERAGED", 7)
+    monkeypatch.setattr("edos_dataset.metrics.responses.similarity._ROWS", 7)
+    monkeypatch.setattr("edos_dataset.metrics.responses.similarity._ROWS", 7)
+    monkeypatch.setattr("edos_dataset.metrics.responses.similarity._AVERAGED", 7)
     for name, values in measure(lines[:300], lines[300:600], lines[600:], words).items():
         np.testing.assert_allclose(values, whole[name], rtol=1e-12, err_msg=name)
 
@@ -219,5 +217,5 @@ def test_perplexity():
     with pytest.raises(ValueError, match="over 0 tokens"):
         perplexity(-1, 0)
     for wrong in (0.5, math.nan):
-        with pytest.raises(ValueError, match=f"log-likelihood of {wrong} is none"):
+        with pytest.raises(ValueError, match=f"log-likelihood of {wrong} is not possible"):
             perplexity(wrong, 1)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from edos_dataset.metrics.responses.files import read_lines, read_vectors
+from edos_dataset.metrics.responses.words import read_lines, read_vectors
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_what_cannot_be_read(tmp_path, read):
     with pytest.raises(ValueError, match=r"cannot be read: Is a directory; give"):
         read(tmp_path)
     (tmp_path / "latin").write_bytes(b"a 1\n\xe9 2\n")
-    with pytest.raises(ValueError, match=r"latin, .*line \d: no UTF-8 .*; save the file as UTF-8"):
+    with pytest.raises(ValueError, match=r"latin, .*line \d: not UTF-8 .*; save the file as UTF-8"):
         read(tmp_path / "latin")
 
 
@@ -47,18 +47,18 @@ def test_vectors(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
-        ("", "holds no vectors"),
-        ("2 50\n", "holds no vectors"),
+        ("", "has no vectors"),
+        ("2 50\n", "has no vectors"),
         ("a\n", "v, line 1: 0 numbers behind the word 'a', not one as before"),
         ("a 1 2\n\nb 3\n", "v, line 3: 1 numbers behind the word 'b', not 2 as before: give a file"),
         ("a 1 2\nb 3 4 5\n", "v, line 2: 3 numbers behind the word 'b', not 2 as before: give a file"),
-        ("a 1 2\nb 3 x\n", "v, line 2: 'x' is no number"),
+        ("a 1 2\nb 3 x\n", "v, line 2: 'x' is not a number"),
         ("a 1 2\nb 3 nan\n", "v, line 2: a number of the vector is not finite"),
         ("a 1 2\nb inf 3\n", "v, line 2: a number of the vector is not finite"),
     ],
 )
-def test_malformed_vectors(tmp_path, text, told):
-    with pytest.raises(ValueError, match=told):
+def test_malformed_vectors(tmp_path, text, message):
+    with pytest.raises(ValueError, match=message):
         vectors_of(tmp_path, text, {"nothing"})

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from edos_dataset.metrics.responses import libraries
-from edos_dataset.metrics.responses.generic import frequent, generic
-from edos_dataset.metrics.responses.semantic import label_accuracy, ses
+from edos_dataset.metrics.responses.diversity import frequent, generic
+from edos_dataset.metrics.responses.similarity import label_accuracy, ses
 
 
 def test_generic_responses():

@@ -65,10 +65,10 @@ def test_figures_of_other_weights_are_refused():
 def test_a_copy_of_an_earlier_model_says_so(monkeypatch):
     record = json.loads((SHIPPED["fast"].weights / "record.json").read_text(encoding="utf-8"))
     monkeypatch.setattr(render, "identify", lambda name: record["teacher"]["identity"])
-    assert "another state or form" not in "\n".join(render._static_facts(record)["limitations"])
+    assert "another version of `weak`" not in "\n".join(render._static_facts(record)["limitations"])
     monkeypatch.setattr(render, "identify", lambda name: "weak-minilm@0123456789abcdef")
-    told = "\n".join(render._static_facts(record)["limitations"])
-    assert "another state or form of `weak` than the weak-minilm@0123456789abcdef that ships" in told
+    output = "\n".join(render._static_facts(record)["limitations"])
+    assert "another version of `weak` than the shipped weak-minilm@0123456789abcdef" in output
 
 
 def test_the_command_writes_every_card(monkeypatch, tmp_path, capsys):

@@ -1,12 +1,13 @@
-"""Work reckoned from a sample, on machines, and the same simulated."""
+"""Work computed from a sample, on machines."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from edos_dataset.planning.estimates import rows_of, workers_of
 from edos_dataset.planning.machines import GIB, Cluster, Machine, devices
-from edos_dataset.planning.replay import replay
+from edos_dataset.planning.measured import listed
 from edos_dataset.planning.work import Piece, corpus_of, line, published, work_of
 from planned import observed, sample
 
@@ -108,23 +109,29 @@ def test_more_files_a_film_are_read_and_not_kept():
     assert work_of(took, corpus, SHARD)[0].sentences == 1_000_000
 
 
-def test_the_simulation_agrees_where_nothing_is_left_to_chance():
-    machines = cluster(Machine("a", 4, 64.0, count=2))
-    rows, work, alone = planned(sample(start=6.0), machines)
-    found = replay(machines, work, [LIST, *alone], sample(start=6.0), 3, 0)
-    assert found["hours"]["p5"] == found["hours"]["p95"] == pytest.approx(sum(row.hours for row in rows.values()), 1e-3)
-    seconds = 3600 * found["hours"]["p50"]
-    assert (found["retries"], found["lost"]) == (0, 0)
-    assert found["utilisation"] == pytest.approx(49_600 / (8 * seconds), 1e-3)  # publishing, too
+def test_stragglers_and_machines_that_are_taken_away_cost_time():
+    rough = cluster(Machine("a", 4, 64.0, failures=2.0, start_minutes=3.0), stragglers=0.05, slowdown=5.0)
+    calm, _, _ = planned(sample(), cluster(Machine("a", 4, 64.0, start_minutes=3.0)))
+    wild, _, _ = planned(sample(), rough)
+    assert wild["clean"].hours == pytest.approx(calm["clean"].hours * 1.2 * 1.1)
+    assert wild["clean"].core_hours == calm["clean"].core_hours and wild["start"].hours == calm["start"].hours
 
 
-def test_failures_stragglers_and_a_sample_of_few_shards_widen_it():
-    spread = (0.5, 1.5, 0.8, 1.2)
-    quiet = cluster(Machine("a", 4, 64.0, count=5))
-    rough = cluster(Machine("a", 4, 64.0, count=5, failures=20.0, start_minutes=1.0), stragglers=0.05, slowdown=5.0)
-    took = sample(spread=spread)
-    _, work, alone = planned(took, quiet)
-    calm, wild = (replay(one, work, [LIST, *alone], took, 8, 1) for one in (quiet, rough))
-    assert calm["hours"]["p5"] < calm["hours"]["p95"]
-    assert wild["hours"]["p50"] > calm["hours"]["p50"] and wild["retries"] > 0 and 0 < wild["lost"] < 1
-    assert replay(rough, work, [LIST, *alone], took, 8, 1) == wild
+def test_memory_that_grows_by_chance_between_tiny_shards_is_not_taken_for_theirs():
+    few, many = observed(6, 2), observed(8, 10)
+    phases = [tuple(replace(phase, peak=peak << 20) for phase in run.phases) for run, peak in ((few, 11), (many, 21))]
+    took = replace(sample(), few=replace(few, phases=phases[0]), many=replace(many, phases=phases[1], documents=40))
+    clean = work_of(took, corpus_of(took, 40_000, SHARD, files=20_000), SHARD)[0]
+    assert clean.memory < GIB  # not a MiB and a quarter a sentence, by which a shard would take twelve
+
+
+def test_the_start_of_a_listing_is_not_multiplied_by_the_files(monkeypatch):
+    clock, calls = iter([0.0, 2.0, 2.0, 2.1, 2.1, 2.2, 2.2, 2.3]), []
+    monkeypatch.setattr("edos_dataset.planning.measured.time.process_time", lambda: next(clock))
+
+    def find():
+        calls.append(1)
+        return SimpleNamespace(files=100)
+
+    assert listed(find, remote=False)[1] == pytest.approx(0.1 / 100) and len(calls) == 2
+    assert listed(find, remote=True)[1] == pytest.approx(0.1 / 1_000)

@@ -6,13 +6,12 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from edos_dataset.publishing.cards.certainty import READING
-from edos_dataset.publishing.cards.dataset import dataset_card
+from edos_dataset.publishing.cards.dataset import READING, dataset_card
 from edos_dataset.publishing.layout import write_config
 from edos_dataset.runs.shards import write_shard
 from published_folder import dialogues, films_of
 
-HEADING = "## How sure the dialogues are"
+HEADING = "## How certain the dialogues are"
 JUDGED = Path(__file__).parents[2] / "evaluation" / "judged_dialogues.json"
 
 
@@ -86,4 +85,7 @@ def test_the_reading_is_the_one_of_the_project(tmp_path):
     band = judged["certainty"][starts.index(READING.least)]
     assert READING.below == starts[starts.index(READING.least) + 1]
     assert (READING.read, READING.dialogues, READING.right) == (judged["dialogues"], band["dialogues"], band["share"])
-    assert f"of the {band['dialogues']} said to be 0.7 to 0.9, {band['share']:.0%} were" in section(tmp_path, [0.5])[0]
+    assert (
+        f"of the {band['dialogues']} with a certainty of 0.7 to 0.9, {band['share']:.0%} had"
+        in section(tmp_path, [0.5])[0]
+    )

@@ -8,8 +8,7 @@ from datasets import load_dataset
 from edos_dataset.labels import LABEL_IDS
 from edos_dataset.publishing import published
 from edos_dataset.publishing.cards.dataset import Origin
-from edos_dataset.publishing.content import KEY, content_of, stated_content
-from edos_dataset.publishing.front_matter import split_card
+from edos_dataset.publishing.front_matter import KEY, content_of, split_card, stated_content
 from edos_dataset.publishing.labels_only import write_labels_only
 from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.runs.folder import OutputFolder
@@ -21,7 +20,7 @@ from published_folder import films_of, write_shards
 @pytest.fixture(autouse=True)
 def picture(monkeypatch):
     """Drawing takes longer than all else here."""
-    monkeypatch.setattr(published, "draw_labels", lambda labels, config, path: path.write_bytes(b"picture"))
+    monkeypatch.setattr(published, "draw_labels", lambda labels, config, path, of: path.write_bytes(b"picture"))
 
 
 FILMS = [film for split in SPLITS for film in films_of(split, 2)]

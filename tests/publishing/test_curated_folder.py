@@ -7,8 +7,9 @@ import shutil
 
 import pytest
 
+from edos_dataset.label_sets import load_label_set
 from edos_dataset.publishing.cards.dataset import Origin
-from edos_dataset.publishing.cards.pictures import LABEL_PICTURE, draw_labels, kind_of, label_order
+from edos_dataset.publishing.cards.pictures import LABEL_PICTURE, draw_labels, label_order
 from edos_dataset.publishing.published import prepare_published
 from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.runs.folder import FolderError, OutputFolder
@@ -131,9 +132,12 @@ def test_the_picture_is_opaque(tmp_path):
     assert pixels[0, 0, :3].tolist() == [1, 1, 1]
 
 
+EDOS = load_label_set("edos41")
+
+
 def test_order_and_kinds():
     assert label_order({5: 2, 3: 2, 40: 9})[:4] == [40, 3, 5, 0]
-    assert [kind_of(label) for label in (0, 31, 32, 39, 40)] == [
+    assert [EDOS.kind(EDOS.labels[label]) for label in (0, 31, 32, 39, 40)] == [
         "emotion",
         "emotion",
         "response intent",

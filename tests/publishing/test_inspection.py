@@ -44,7 +44,7 @@ def test_manifest(run):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "cannot read .*manifest.json .No such file or directory.: .* is no folder that `edos curate` wrote$"),
+        (None, "is an empty folder, not one that this package wrote: give a folder that `edos curate` wrote$"),
         ('{"stages": [', "is damaged .* writes it anew"),
         ("[]", "is not the manifest of a run"),
         ('{"name": "a web app"}', "it has no 'stages' or no 'configs'"),
@@ -59,13 +59,13 @@ def test_no_manifest(tmp_path, text, message):
 
 def test_an_unfinished_run(tmp_path):
     (tmp_path / ".run").mkdir()
-    with pytest.raises(FolderError, match="the run has not finished; give its `edos curate` command again"):
+    with pytest.raises(FolderError, match="has not finished: give its `edos curate` command again"):
         read_manifest(tmp_path)
 
 
 def test_a_file_is_no_run(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(FolderError, match="Not a directory"):
+    with pytest.raises(FolderError, match="file is a file, not a folder: give"):
         read_manifest(tmp_path / "file")
 
 

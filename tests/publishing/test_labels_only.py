@@ -105,7 +105,7 @@ def test_replaced_and_refused(run, labels, tmp_path):
     with pytest.raises(ValueError, match="no dialogues in the config 'edos'"):
         write_labels_only(tmp_path, tmp_path / "x", "edos", FACTS, "", {})
     next((run / "edos").glob("train-*")).write_bytes(b"PAR1")
-    with pytest.raises(ValueError, match="is no file of a data set"):
+    with pytest.raises(ValueError, match="was not written by this version"):
         write_labels_only(run, tmp_path / "y", "edos", FACTS, "", {})
     assert not (tmp_path / "y" / "labels_only").exists()
 
@@ -158,8 +158,8 @@ def test_attach(labels):
 def test_attach_to_nothing(labels):
     stage = AttachLabels(str(labels), PublishedLabels(labels).content)
     assert stage(DIALOGUES.empty_table()).num_rows == 0
-    foreign = pa.Table.from_pylist([{**dialogue(0, TEXTS), "document_id": "x", "dialogue_id": "x#1"}], DIALOGUES)
-    assert stage(foreign)["reason"].to_pylist() == ["not_labelled"]
+    unknown = pa.Table.from_pylist([{**dialogue(0, TEXTS), "document_id": "x", "dialogue_id": "x#1"}], DIALOGUES)
+    assert stage(unknown)["reason"].to_pylist() == ["not_labelled"]
 
 
 def test_only_the_row_groups_needed_are_read(run, tmp_path, monkeypatch):

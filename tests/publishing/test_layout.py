@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing import layout
 from edos_dataset.publishing.cards.dataset import dataset_card
-from edos_dataset.publishing.layout import split_of, write_config
+from edos_dataset.publishing.layout import write_config
+from edos_dataset.publishing.splits import split_of
 from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.schema import CONFIGS, SPLITS, features
 from published_folder import TEXTS, TOKENS, films_of, publish, write_shards
@@ -162,9 +163,9 @@ def test_a_file_reads_the_shards_that_it_is_made_of_alone(tmp_path, monkeypatch)
     monkeypatch.setattr(
         layout,
         "_read",
-        lambda shard, columns, function=layout._read: (
+        lambda shard, columns, division, function=layout._read: (
             read.append(shard.name) if columns else None,
-            function(shard, columns),
+            function(shard, columns, division),
         )[1],
     )
     written = write_config("os", shards, tmp_path / "out", 4)

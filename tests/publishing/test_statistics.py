@@ -109,7 +109,7 @@ def test_counts(tmp_path, shards):
 
 @pytest.mark.parametrize("first", range(10))
 def test_bins_of_certainty_are_those_of_a_filter(first):
-    """Who asks for `certainty >= 0.7` gets as many dialogues as were counted, of values beside the borders, too."""
+    """`certainty >= 0.7` selects as many dialogues as were counted, also for values next to the limits."""
     edges = np.arange(11, dtype=np.float32) / np.float32(10)
     values = pa.array(np.concatenate([edges, np.nextafter(edges, 0.5, dtype=np.float32)]), pa.float32())
     table = dialogues(films_of("train", len(values)), "os").select(["document_id", "language", "source", "turns"])

@@ -2,7 +2,7 @@
 
 import datasets
 import pytest
-from test_given import TURNS, seed
+from test_dialogue_formats import TURNS, seed
 
 import edos_dataset
 from edos_dataset.labels import LABELS
@@ -86,7 +86,7 @@ def test_what_has_no_labels_is_refused(load):
         load("edos", "os", view="flat")
     with pytest.raises(ValueError, match="a flat view needs"):
         load("edos", "os_flat")
-    with pytest.raises(ValueError, match="there is no view 'wide'"):
+    with pytest.raises(ValueError, match="unknown view 'wide'"):
         load("edos", view="wide")
     with pytest.raises(ValueError, match="has no config 'nothing'"):
         load("edos", "nothing_flat")

@@ -11,13 +11,12 @@ from pathlib import Path
 import pytest
 
 import edos_dataset
-from edos_dataset.commands.built_in import pipeline_of
 from edos_dataset.commands.curate import curate
-from edos_dataset.encoders import changes
 from edos_dataset.encoders.encoder import model_folder
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import EMOTIONS, LABEL_IDS
 from edos_dataset.publishing.labels_only import write_labels_only
+from edos_dataset.recipes.subtitles import pipeline_of
 from edos_dataset.releases.load import builder
 from edos_dataset.schema import features
 from edos_dataset.sources.inventory import find_films
@@ -148,7 +147,7 @@ def test_extended(data, tmp_path):
     ]
     (row,) = load(tmp_path, "edos_extended", "self_labeled", source=data, split="train")
     assert (row["method"], row["confidence"], row["similarity"], row["seed_id"]) == ("self-label", 0.75, None, None)
-    with pytest.raises(ValueError, match="similar_self_labeled_dialogs.csv is not there"):
+    with pytest.raises(ValueError, match="similar_self_labeled_dialogs.csv does not exist"):
         load(tmp_path, "edos_extended", "similar_self_labeled", source=data)
 
 
@@ -206,9 +205,9 @@ def test_a_mended_file_is_not_answered_from_the_cache(data, tmp_path):
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
-        (lambda path: path.unlink(), "similar_dialogs.csv is not there"),
+        (lambda path: path.unlink(), "similar_dialogs.csv does not exist"),
         (lambda path: path.write_text("a,b\n"), "has no column 'os_dialog_id'"),
-        (lambda path: path.write_bytes(b"\xff\xfe\x00"), "no CSV file in UTF-8"),
+        (lambda path: path.write_bytes(b"\xff\xfe\x00"), "not a CSV file in UTF-8"),
     ],
 )
 def test_bad_releases(data, spoil, says):
@@ -331,19 +330,19 @@ def test_what_subtitles_lack(subtitles, tmp_path, monkeypatch):
     says("limit is 0", "os", limit=0)
     says("langage", "os", langage="de")
     says("no subtitles in .*other_language", "os", language="hu")
-    says("is no folder", "os", source=tmp_path / "nothing")
+    says("is not a folder", "os", source=tmp_path / "nothing")
     monkeypatch.setattr("edos_dataset.encoders.encoder.find_spec", lambda name: None)
     monkeypatch.setattr("huggingface_hub.constants.HF_HOME", str(tmp_path))  # no model is unpacked there
-    for cached in (model_folder, load_labeler, changes._backbone):
+    for cached in (model_folder, load_labeler):
         cached.cache_clear()
     says(r'pip install "edos-dataset\[offline\]"', "edos", error=ImportError)
     model_folder.cache_clear()
     (tmp_path / "short").mkdir()
     (tmp_path / "short" / "a.xml").write_text(film(1, ["Alone."]), encoding="utf-8")
-    says("no dialogue came out of .*short: `edos inspect .*` shows where", "os", source=tmp_path / "short")
+    says("no dialogue was found in .*short: `edos inspect .*` shows where", "os", source=tmp_path / "short")
     subtitles.unlink()
     subtitles.parent.rmdir()
-    says("opensubtitles is not there: get it by `edos download opensubtitles-en`", "os")
+    says("opensubtitles does not exist: get it by `edos download opensubtitles-en`", "os")
 
 
 def test_labels_of_subtitles(subtitles, tmp_path):
@@ -356,13 +355,13 @@ def test_labels_of_subtitles(subtitles, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "more", "says"),
     [
-        (("edos",), {}, "the Hub has no data set without a namespace"),
+        (("edos",), {}, "datasets on the Hub have a namespace"),
         (("edos_amt",), {}, "EDOS_DATA_DIR"),
-        (("edos_amt",), {"source": "/there/is/none"}, "is no folder"),
+        (("edos_amt",), {"source": "/there/is/none"}, "is not a folder"),
         (("edos_extended", "other"), {"source": "."}, "unknown config 'other': expected one of similar"),
-        (("edos",), {"source": "/there/is/none"}, "is no folder"),
+        (("edos",), {"source": "/there/is/none"}, "is not a folder"),
         (("edos",), {"source": "."}, "has no config 'edos'; it has none"),
-        ((".",), {}, "has no data set of this package"),
+        ((".",), {}, "has no dataset of this package"),
         (("./edos",), {}, "there is no folder './edos' here"),
         (("a/b/edos",), {}, "there is no folder 'a/b/edos' here.*NAMESPACE/edos"),
         (("edos.zip",), {}, "is a file: give a folder, or subtitles as load"),
@@ -371,12 +370,12 @@ def test_labels_of_subtitles(subtitles, tmp_path):
         (
             ("edos_amt",),
             {"source": "."},
-            "mturk_groundtruth_labels.csv is not there.*or get it by `edos download edos_amt`",
+            "mturk_groundtruth_labels.csv does not exist.*or get it by `edos download edos_amt`",
         ),
         (
             ("empathetic_dialogues", "original"),
             {"source": "."},
-            "train.csv is not there.*`edos download empathetic_dialogues`",
+            "train.csv does not exist.*`edos download empathetic_dialogues`",
         ),
     ],
 )

@@ -2,7 +2,7 @@
 
 import pytest
 
-from edos_dataset.releases.weak_labeler import read_weak_labeler
+from edos_dataset.releases.raw import read_weak_labeler
 
 
 def test_lines_are_texts_with_the_ids_of_their_labels(tmp_path):

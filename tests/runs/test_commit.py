@@ -88,7 +88,7 @@ def test_killed_at_any_step(tmp_path, before):
     assert moment == 0 and seen == {"old", "refused", "new"}
 
 
-FOREIGN = {
+UNCOMMITTED = {
     "a card": lambda out: (out / "recipe.yaml").write_text("mine"),
     "a file among the data": lambda out: (out / "os" / "mycode.py").write_text("mine"),
     "a file among data that go": lambda out: (out / "edos" / "mycode.py").write_text("mine"),
@@ -98,10 +98,10 @@ FOREIGN = {
 }
 
 
-@pytest.mark.parametrize("name", FOREIGN)
+@pytest.mark.parametrize("name", UNCOMMITTED)
 def test_what_no_command_put_there_is_not_lost(tmp_path, name):
     put(tmp_path, OLD)
-    FOREIGN[name](tmp_path)
+    UNCOMMITTED[name](tmp_path)
     before = texts(tmp_path)
     with pytest.raises(FolderError, match="was not written by `edos toy` and would be lost: move it away"):
         put(tmp_path, NEW)

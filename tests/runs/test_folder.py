@@ -1,4 +1,4 @@
-"""The folder of a command: one process at a time, nobody else's, and filled at one stroke."""
+"""The folder of a command: one process at a time, nobody else's, and filled atomically."""
 
 import json
 import os
@@ -7,11 +7,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
-from edos_dataset.runs.folder import FolderError, OutputFolder
-from edos_dataset.runs.out_file import check_out_file
+from edos_dataset.runs.folder import FolderError, OutputFolder, check_out_file, config_files, configs_in, only_file
 from edos_dataset.runs.shards import temporary_beside
+from edos_dataset.schema import CONFIGS, REGISTRY, arrow_schema
 from processes import in_another_process
 
 LOCK = (
@@ -194,5 +195,35 @@ def test_a_file_is_replaced_by_leave_alone(tmp_path):
 
 
 def test_only_the_process_that_leads_holds_the_folder(tmp_path):
-    with OutputFolder(tmp_path, "toy"), OutputFolder(tmp_path, "toy", leads=False) as other:
+    with OutputFolder(tmp_path, "toy"), OutputFolder(tmp_path, "toy", is_main=False) as other:
         assert other.run == tmp_path / ".run"
+
+
+def write(folder, config, *names):
+    (folder / config).mkdir()
+    for name in names:
+        pq.write_table(arrow_schema(config).empty_table(), folder / config / name)
+
+
+def test_configs_come_in_the_order_of_the_registry(tmp_path):
+    for config in reversed(REGISTRY):
+        write(tmp_path, config, "train-00000-of-00001.parquet")
+    (tmp_path / "other").mkdir()
+    assert configs_in(tmp_path) == list(REGISTRY)
+    assert configs_in(tmp_path, CONFIGS) == list(CONFIGS)
+    only_file(tmp_path, "edos", "train").unlink()
+    assert configs_in(tmp_path, CONFIGS) == ["edos_initial", "os"], "a folder without files has no config"
+
+
+def test_files_come_by_split_in_the_order_of_their_rows(tmp_path):
+    write(
+        tmp_path, "os", *(f"train-{number:05d}-of-00003.parquet" for number in (2, 0, 1)), "test-00000-of-00001.parquet"
+    )
+    files = config_files(tmp_path, "os")
+    assert list(files) == ["train", "test"] and [path.name[6:11] for path in files["train"]] == [
+        "00000",
+        "00001",
+        "00002",
+    ]
+    assert files["test"] == [only_file(tmp_path, "os", "test")]
+    assert config_files(tmp_path, "edos") == {}

@@ -1,4 +1,4 @@
-"""A manifest is believed in the form in which it is written; any other one is told, whatever reads it."""
+"""A manifest is accepted in the form in which it is written; any other one is reported by all that read it."""
 
 import json
 

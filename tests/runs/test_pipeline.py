@@ -1,9 +1,10 @@
 """Stages: their fingerprints follow the code, their units are counted, and they run in `datasets.map` as they are."""
 
 import importlib
+import math
 import sys
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar
 
 import pyarrow as pa
@@ -11,13 +12,29 @@ import pyarrow.compute as pc
 import pytest
 from datasets import Dataset
 
+from covered_code import covered
+from edos_dataset.augmentation.steps import KINDS
+from edos_dataset.publishing.attach import AttachLabels
+from edos_dataset.recipes.subtitles import KNOWN, pipeline_of, subtitles_to_dialogues, subtitles_to_edos
 from edos_dataset.runs.fingerprints import code_hash, hash_json
-from edos_dataset.runs.pipeline import REMOVALS, CorpusStep, Stage, count_reasons, count_units, split_rejects
+from edos_dataset.runs.partitions import SharedStep
+from edos_dataset.runs.pipeline import (
+    REMOVALS,
+    CorpusStep,
+    Output,
+    Stage,
+    check_order,
+    count_reasons,
+    count_units,
+    split_rejects,
+)
+from edos_dataset.runs.recipes import RecipeError, build
 from edos_dataset.schema import DIALOGUES, FILE, FILMS, TURN
 
 STAGE = """
 from dataclasses import dataclass
 from typing import ClassVar
+from edos_dataset.runs.partitions import SharedStep
 from edos_dataset.runs.pipeline import Stage
 {imports}
 
@@ -47,6 +64,9 @@ class DropShort(Stage):
 class DropRows(CorpusStep):
     name: ClassVar[str] = "rows"
     unit: ClassVar[str] = "dialogues"
+
+    def decide(self, shards):
+        yield from ()
 
 
 @pytest.fixture
@@ -121,11 +141,11 @@ def test_code_hash_of_another_package_follows_ours(package, monkeypatch):
 def test_prose_decides_no_row(package):
     stage = "def double(x):\n    return 2 * x\n"
     before = package(stage=stage)
-    told = (
+    documented = (
         '"""About doubling."""\n\n# twice\ndef double(x):\n    """Return it twice."""\n    return (2 *\n        x)  '
         "# so\n"
     )
-    assert package(stage=told) == before
+    assert package(stage=documented) == before
     assert package(stage=stage.replace("2", "3")) != before
 
 
@@ -238,10 +258,12 @@ def test_whole_rows_leave_by_default():
     assert DropRows().apply(TALK, REMOVALS.empty_table())["reason"].to_pylist() == [None] * 3
 
 
-@pytest.mark.parametrize("kind", [Stage, CorpusStep])
-def test_what_is_not_defined_says_so(kind):
-    with pytest.raises(TypeError, match="defines no"):
-        kind()(TALK) if kind is Stage else kind().decide([])
+@pytest.mark.parametrize(
+    ("kind", "method"), [(Stage, "__call__"), (CorpusStep, "decide"), (SharedStep, "decide_together")]
+)
+def test_what_is_not_defined_is_named(kind, method):
+    with pytest.raises(TypeError, match=f"{kind.__name__} .*{method}"):
+        kind()
 
 
 def test_datasets_map():
@@ -250,3 +272,96 @@ def test_datasets_map():
     out = dataset.map(DropShort(2), batched=True, batch_size=2)
     assert out.with_format(None)["reason"] == ["short", None, None, "short", None]
     assert out.with_format(None)["dialogue_id"] == ids
+
+
+@pytest.mark.parametrize(
+    ("stages", "message"),
+    [
+        (["read", "read"], "stage 2 of the pipeline, 'read', comes twice"),
+        (
+            ["read", "lines", "sentences", "turns", "dialogues", "cap"],
+            "'cap', needs 'turns.key', .* the stage that makes",
+        ),
+        (
+            ["read", "sentences", "turns", "dialogues", "cap", "keys"],
+            "'cap', needs 'turns.key', .* put 'keys' before it",
+        ),
+        (["read", "sentences", "turns", "dialogues", "keys", "clean", "cap"], "'cap', needs 'turns.key'"),
+        (["read", "sentences", "turns", "dialogues", "select"], "'select', needs 'emotionality'"),
+        (["lines"], "stage 1 of the pipeline, 'lines', needs 'lines'"),
+        (["read", "sentences", "lines"], "'lines', needs 'lines'"),
+        (["read", "clean"], "'clean', needs 'dialogue_id'"),
+    ],
+)
+def test_an_order_that_cannot_be(tmp_path, stages, message):
+    path = tmp_path / "recipe.yaml"
+    path.write_text(f"stages: [{', '.join(stages)}]")
+    with pytest.raises(ValueError, match=message):
+        pipeline_of(path) if "read" in stages else check_order([KNOWN[name]() for name in stages])
+
+
+def test_the_built_in_orders_are_right():
+    for pipeline in (subtitles_to_dialogues(), subtitles_to_edos(), subtitles_to_edos(weak_model="weak")):
+        check_order(pipeline)
+
+
+def test_a_stage_of_others_may_make_anything():
+    class Other(Stage):
+        name = "other"
+        unit = "turns"
+
+        def __call__(self, table):
+            return table
+
+    check_order([KNOWN["read"](), Other(), KNOWN["select"](), Output("os")])
+
+
+NUMBERS = [
+    (kind, field.name, field.type)
+    for kind in {**KNOWN, **KINDS}.values()
+    for field in fields(kind)
+    if field.type in (int, float, "int", "float", int | None, "int | None")
+]
+
+
+@pytest.mark.parametrize(("kind", "parameter", "type_"), NUMBERS, ids=lambda value: getattr(value, "name", str(value)))
+def test_every_number_has_a_range(kind, parameter, type_):
+    """A value below it, beyond it, or none at all is refused in a sentence."""
+    refused = [-1, True, "1"] + ([math.nan] if type_ in (float, "float") else [-(2**63), 1.5])
+    for value in refused:
+        with pytest.raises(RecipeError, match=parameter):
+            build(kind, {parameter: value}, "here")
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameter", "value"),
+    [
+        ("read", "max_bytes", 2**63 - 1),
+        ("read", "max_bytes", 0),
+        ("cap", "memory", 0),
+        ("cap", "limit", 0),
+        ("duplicates", "memory", 0),
+        ("lines", "max_characters", 0),
+        ("sentences", "max_words", 0),
+        ("clean", "max_length", 2**63 - 1),
+        ("weak_label", "top", 42),
+        ("weak_label", "batch_tokens", 0),
+    ],
+)
+def test_a_number_out_of_its_range(kind, parameter, value):
+    with pytest.raises(RecipeError, match=f"{parameter} must be from [0-9,]+ to [0-9,]+, got {value}"):
+        build(KNOWN[kind], {parameter: value}, "here")
+
+
+@pytest.mark.parametrize("stage", [*KNOWN.values(), AttachLabels], ids=lambda stage: stage.__name__)
+def test_a_stage_covers_itself_and_no_card_command_or_version(stage):
+    modules = covered(stage.__module__)
+    assert stage.__module__.removeprefix("edos_dataset.") in modules
+    assert {name.partition(".")[0] for name in modules}.isdisjoint({"cli", "commands", "hub", "releases", "version"})
+    assert not [name for name in modules if name.startswith("publishing.cards")]
+    assert modules.isdisjoint({"runs.run", "runs.manifest", "runs.recipes"})
+
+
+@pytest.mark.parametrize("stage", KNOWN.values(), ids=lambda stage: stage.__name__)
+def test_a_config_more_makes_no_stage_stale(stage):
+    assert "schema.configs" not in covered(stage.__module__)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edos_dataset.runs.pipeline import CorpusStep, Output, Stage
-from edos_dataset.runs.recipes import RecipeError, dump_recipe, load_recipe
-from edos_dataset.runs.settings import override
+from edos_dataset.runs.recipes import RecipeError, build, dump_recipe, load_recipe, override
+from edos_dataset.runs.untrusted import UntrustedInputError, yaml_of
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,17 @@ class Cut(Stage):
         if self.gap < 0:
             raise ValueError(f"gap is {self.gap}, give 0 or more")
 
+    def __call__(self, table):
+        return table
+
 
 @dataclass(frozen=True)
 class Plain(Stage):
     name: ClassVar[str] = "plain"
     unit: ClassVar[str] = "turns"
+
+    def __call__(self, table):
+        return table
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,9 @@ class Cap(CorpusStep):
     limit: int = 100
     name: ClassVar[str] = "cap"
     unit: ClassVar[str] = "turns"
+
+    def decide(self, shards):
+        yield from ()
 
 
 KNOWN = {"cut": Cut, "plain": Plain, "cap": Cap}
@@ -105,7 +114,7 @@ def test_code_of_others_is_imported_for_recipes_of_ones_own_alone(tmp_path):
 
 
 def test_the_built_in_recipe_survives(tmp_path):
-    built_in = pytest.importorskip("edos_dataset.commands.built_in")
+    built_in = pytest.importorskip("edos_dataset.recipes.subtitles")
     path = tmp_path / "recipe.yaml"
     path.write_text(dump_recipe(built_in.subtitles_to_edos()))
     assert load_recipe(path, built_in.KNOWN) == built_in.subtitles_to_edos()
@@ -294,7 +303,50 @@ def test_a_published_recipe_names_no_place_of_this_machine(tmp_path):
         name: ClassVar[str] = "labels"
         unit: ClassVar[str] = "turns"
 
+        def __call__(self, table):
+            return table
+
     pipeline = [Labels(model=str(tmp_path / "model"))]
     assert str(tmp_path / "model") in dump_recipe(pipeline)
     published = dump_recipe(pipeline, published=True)
     assert "model: model\n" in published and "other: mine\n" in published and str(tmp_path) not in published
+
+
+def test_what_one_reader_changes_the_next_does_not_see():
+    text = "a: {b: [1, 2024-02-29]}"
+    first = yaml_of(text)
+    first["a"]["b"].append(2)
+    first["c"] = 3
+    assert yaml_of(text) != first and yaml_of(text)["a"]["b"][0] == 1 and len(yaml_of(text)["a"]["b"]) == 2
+
+
+def test_what_is_refused_is_refused_again():
+    for _ in range(2):
+        with pytest.raises(UntrustedInputError, match="line 1, column 8: the key 'a' twice"):
+            yaml_of("{a: 1, a: 2}")
+
+
+@dataclass(frozen=True)
+class Mixed(Stage):
+    words: list[str] | None = None
+    size: int | float | str = 1
+    name: ClassVar[str] = "mixed"
+    unit: ClassVar[str] = "turns"
+
+    def __call__(self, table):
+        return table
+
+
+@pytest.mark.parametrize(
+    ("parameters", "expected"),
+    [({"words": ["a"], "size": 2.5}, Mixed(["a"], 2.5)), ({"words": None, "size": "big"}, Mixed(None, "big"))],
+)
+def test_a_parameter_may_have_several_types(parameters, expected):
+    assert build(Mixed, parameters, "here") == expected
+
+
+def test_none_of_several_types():
+    with pytest.raises(RecipeError, match="size must be of type str, got None"):
+        build(Mixed, {"size": None}, "here")
+    with pytest.raises(RecipeError, match=r"words\[0\] must be of type str, got 1"):
+        build(Mixed, {"words": [1]}, "here")

@@ -15,12 +15,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from edos_dataset.runs.cutting import Part, numbered
 from edos_dataset.runs.engines.local import LocalEngine
-from edos_dataset.runs.phases import Phase, phases, run_stage
 from edos_dataset.runs.pipeline import REMOVALS, CorpusStep, Output, Stage
-from edos_dataset.runs.run import Run
-from edos_dataset.runs.shards import StageCount
+from edos_dataset.runs.run import Phase, Run, phases, run_stage
+from edos_dataset.runs.shards import Part, StageCount, numbered
 from edos_dataset.schema import DETAIL, FILE, FILMS, REASON
 
 
@@ -313,12 +311,15 @@ def test_after_an_error_the_finished_shards_are_reused(tmp_path, workers):
         not list(tmp_path.rglob(".*.tmp")) or workers == 2
     )  # a worker stopped in the middle leaves one, which `OutputFolder` removes
     before = files(tmp_path)
+    # A shard is finished with its record: a worker stopped between the two leaves only the first.
+    records = tmp_path.glob("0[1-9]-*/*0.json")
+    finished_first = {path.with_suffix(".parquet").relative_to(tmp_path).as_posix() for path in records}
     cured = [
         part if number != 2 else shards_of(SIZES[:6] + [14] + SIZES[7:])[2]
         for number, part in enumerate(shards_of(SIZES))
     ]
     assert execute(tmp_path, cured, poisoned).made == 8 - finished
-    assert {name for name in before if name.endswith("0.parquet")}.isdisjoint(written_anew(tmp_path, before))
+    assert finished_first.isdisjoint(written_anew(tmp_path, before))
 
 
 @pytest.mark.parametrize(
@@ -416,8 +417,8 @@ def altered(content):
                 yield {**content, key: one}
 
 
-def told(run):
-    """What a run tells of itself, but its times."""
+def report_of(run):
+    """What a run reports, except its times."""
     counts = [{**vars(count), "seconds": 0} for count in run.counts]
     return (
         counts,
@@ -429,13 +430,13 @@ def told(run):
 
 @pytest.mark.parametrize("file", [f"{OPEN}/00001.json", f"{LARGEST}/00000.json", f"{LARGEST}/decided.json"])
 def test_an_altered_record_is_not_believed(tmp_path, file):
-    wanted = told(execute(tmp_path))
+    wanted = report_of(execute(tmp_path))
     path = tmp_path / file
     record = json.loads(path.read_text())
     texts = [json.dumps(content) for content in altered(record)]
     for text in [*texts, "[" * 100_000, "\ud800", '{"sha256": {}}']:
         path.write_text(text, errors="surrogatepass")
-        assert told(execute(tmp_path)) == wanted, text[:300]
+        assert report_of(execute(tmp_path)) == wanted, text[:300]
         assert json.loads(path.read_text()).keys() == record.keys(), "made again"
 
 
@@ -508,7 +509,7 @@ class OneOfTwo(LocalEngine):
 
     def __init__(self, number, barrier):
         super().__init__(1)
-        self.number, self.barrier, self.leads = number, barrier, number == 0
+        self.number, self.barrier, self.is_main = number, barrier, number == 0
 
     def share(self, items):
         return items[self.number :: 2]

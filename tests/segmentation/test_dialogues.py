@@ -1,14 +1,17 @@
 """A new scene ends a dialogue, and where scenes are not asked for a silence by itself; a missing time does not."""
 
+import math
+
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edos_dataset.runs.pipeline import count_units
 from edos_dataset.schema import DIALOGUES, TURNS
-from edos_dataset.segmentation.dialogues import SegmentDialogues
+from edos_dataset.segmentation import dialogues as certainty
+from edos_dataset.segmentation.dialogues import UNSURE, JudgeDialogues, SegmentDialogues
 
 Times = tuple[float | None, float | None]
 
@@ -157,6 +160,7 @@ def test_what_the_cuts_depend_on_is_told() -> None:
 SOME_TIMES = st.tuples(st.none() | st.floats(0, 40), st.none() | st.floats(0, 40))
 
 
+@settings(max_examples=50)
 @given(st.lists(st.lists(SOME_TIMES, min_size=1, max_size=7), min_size=1, max_size=5), st.integers(0, 5))
 def test_no_turn_is_lost_and_batches_do_not_matter(documents: list[list[Times]], at: int) -> None:
     """Every turn is in one dialogue; any split of the rows gives the same table and, added up, the same histogram."""
@@ -174,7 +178,7 @@ def test_no_turn_is_lost_and_batches_do_not_matter(documents: list[list[Times]],
 
 
 def test_an_unsure_border_parts_two_dialogues() -> None:
-    """Where nothing is known of a border, it parts none."""
+    """Where nothing is known of a boundary, it parts none."""
     table = turns_table([(0, 1), (1, 2), (2, 3), (3, 4)])
     rows = table.to_pylist()
     for turn, sure in zip(rows[0]["turns"], (None, 0.8, 0.79, None), strict=True):
@@ -188,3 +192,76 @@ def test_a_certainty_is_a_probability() -> None:
     """As the message says."""
     with pytest.raises(ValueError, match="least_certainty is 2"):
         SegmentDialogues(least_certainty=2)
+
+
+Turn = tuple[float | None, float | None]
+
+
+def dialogues(*given: list[Turn]) -> pa.Table:
+    """Make dialogues of turns with these probabilities: a new speaker's, and one speaker's."""
+    rows = [
+        {
+            "dialogue_id": f"d{number}",
+            "turns": [
+                {"text": "Hi.", "sentence_ids": [1], "new_speaker": new, "one_speaker": one} for new, one in turns
+            ],
+        }
+        for number, turns in enumerate(given)
+    ]
+    return pa.Table.from_pylist(rows, schema=DIALOGUES)
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judge by the boundaries alone."""
+    monkeypatch.setattr(certainty, "OF_BOUNDARIES", 1.0)
+    monkeypatch.setattr(certainty, "OF_TURNS", 0.0)
+
+
+def test_certainty_is_the_chance_that_no_seam_is_wrong() -> None:
+    """The boundary before the first turn is none of the dialogue's."""
+    (row,) = JudgeDialogues()(dialogues([(0.1, 0.9), (0.8, 1.0), (0.7, 0.5)])).to_pylist()
+    assert row["certainty"] == pytest.approx(0.9 * 0.8 * 0.7 * 0.5)
+    assert row["expected_errors"] == pytest.approx(0.1 + 0.2 + 0.3 + 0.5)
+
+
+def test_a_dialogue_is_judged_by_itself() -> None:
+    """Also beside one that nothing is known of, and one without any doubt."""
+    table = JudgeDialogues()(dialogues([(None, 1.0), (1.0, 1.0)], [(0.5, None), (0.5, 1.0)], [(0.9, 1.0), (0.25, 1.0)]))
+    assert table["certainty"].to_pylist() == [1.0, None, 0.25]
+    assert table["expected_errors"].to_pylist() == [0.0, None, 0.75]
+    assert table.schema.equals(DIALOGUES)
+
+
+def test_a_seam_that_is_surely_wrong_leaves_no_certainty() -> None:
+    """The logarithm of 0 is no error."""
+    assert JudgeDialogues()(dialogues([(None, 1.0), (0.0, 1.0)]))["certainty"].to_pylist() == [0.0]
+
+
+def test_a_new_scene_is_an_error_too() -> None:
+    """But not before the first turn; what is not told is left out."""
+    rows = dialogues([(0.1, 0.9), (0.8, 1.0), (0.7, 0.5)]).to_pylist()
+    for turn, same_scene in zip(rows[0]["turns"], [0.1, 0.75, None], strict=True):
+        turn["same_scene"] = same_scene
+    (row,) = JudgeDialogues()(pa.Table.from_pylist(rows, schema=DIALOGUES)).to_pylist()
+    assert row["certainty"] == pytest.approx(0.9 * 0.8 * 0.7 * 0.5 * 0.75)
+    assert row["expected_errors"] == pytest.approx(0.1 + 0.2 + 0.3 + 0.5 + 0.25)
+
+
+def test_dialogues_that_are_not_sure_enough_leave_for_a_reason() -> None:
+    """One of which nothing is known stays."""
+    table = JudgeDialogues(least=0.5)(dialogues([(None, 0.4)], [(None, 0.5)], [(None, None)]))
+    assert table["reason"].to_pylist() == [UNSURE, None, None]
+
+
+def test_other_errors_count_by_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Longer dialogues are less sure, of equally sure boundaries."""
+    monkeypatch.setattr(certainty, "OF_TURNS", math.log(0.9))
+    table = JudgeDialogues()(dialogues([(None, 1.0)] * 2, [(1.0, 1.0)] * 3))
+    assert table["certainty"][1].as_py() == pytest.approx(0.9**3)
+
+
+def test_least_is_a_probability() -> None:
+    """As the message says."""
+    with pytest.raises(ValueError, match="least"):
+        JudgeDialogues(least=1.5)

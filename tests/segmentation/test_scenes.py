@@ -9,9 +9,7 @@ import pytest
 
 from edos_dataset.arrays import nest
 from edos_dataset.schema import TURN
-from edos_dataset.segmentation.scene_features import read_features
-from edos_dataset.segmentation.scene_series import distances, largest_beside, windows
-from edos_dataset.segmentation.scene_words import read_words
+from edos_dataset.segmentation.scene_features import distances, largest_beside, read_features, read_words, windows
 from edos_dataset.segmentation.scenes import VIEWS, WEIGHTS, Network, SceneScorer, scene_scorer, scene_scores
 
 KITCHEN = [
@@ -79,7 +77,7 @@ def test_a_document_does_not_depend_on_others() -> None:
 
 
 def test_a_missing_time_leaves_the_words() -> None:
-    """Every border has a probability, and none is taken for a long silence."""
+    """Every boundary has a probability, and none is taken for a long silence."""
     document, at = film()
     texts = document.field("text").to_pylist()
     untimed = scene_scores(turns(texts, [None] * len(texts)), np.array([0, len(texts)]), "en")

@@ -58,6 +58,6 @@ def test_elisions_are_joined_in_romance_languages_only() -> None:
     assert detokenize(["startin' about it"], "en") == ["startin' about it"]
 
 
-def test_as_many_sentences_come_out_as_went_in() -> None:
+def test_the_number_of_sentences_stays_the_same() -> None:
     sentences = ["One .", "", "' Two '", '" Three', "..."]
     assert detokenize(sentences) == ["One.", "", "'Two'", '"Three', "..."]

@@ -44,7 +44,7 @@ RUSSIAN = "Я не знаю, где мои ключи. Ты опоздал!"
         ("mac-roman", "fr", "Où est passé le garçon ? Déjà été"),
     ],
 )
-def test_code_pages_are_told_by_the_text(encoding: str, language: str, text: str) -> None:
+def test_the_text_decides_the_code_page(encoding: str, language: str, text: str) -> None:
     decoded, name, confidence = decode(text.encode(encoding), None, language)
     assert decoded == text, name
     assert 0.4 < confidence <= 1
@@ -68,7 +68,7 @@ def test_unicode(data: bytes, text: str, encoding: str) -> None:
     assert decode(data)[:2] == (text, encoding)
 
 
-def test_utf_8_goes_before_what_is_declared() -> None:
+def test_utf_8_takes_precedence_over_a_declaration() -> None:
     assert decode("café".encode(), "iso-8859-1")[0] == "café"
 
 
@@ -120,7 +120,7 @@ def test_sound_text_is_not_repaired(text: str) -> None:
         (b"a\xd7b\xf7c" * 50, "unknown_encoding"),
     ],
 )
-def test_what_is_no_text(data: bytes, reason: str) -> None:
+def test_binary_data_is_refused(data: bytes, reason: str) -> None:
     with pytest.raises(ReadError) as caught:
         decode(data)
     assert caught.value.reason == reason

@@ -30,7 +30,7 @@ def test_plain_gzip_and_zip(tmp_path: Path) -> None:
         assert read_bytes(location, member, LIMIT) == TEXT
 
 
-def test_gzip_is_told_by_content(tmp_path: Path) -> None:
+def test_gzip_is_recognised_by_content(tmp_path: Path) -> None:
     (tmp_path / "a.xml").write_bytes(gzip.compress(TEXT))
     (tmp_path / "b.xml.gz").write_bytes(TEXT)
     assert read_bytes(tmp_path / "a.xml", None, LIMIT) == read_bytes(tmp_path / "b.xml.gz", None, LIMIT) == TEXT
@@ -94,7 +94,7 @@ def test_a_member_with_a_password(tmp_path: Path) -> None:
     data[6] |= 1  # the flag of the local header, and that of the directory
     data[data.index(b"PK\x01\x02") + 8] |= 1
     archive.write_bytes(data)
-    assert refused(archive, "a.srt") == "unreadable"
+    assert refused(archive, "a.srt") == "encrypted"
 
 
 def test_an_archive_that_was_replaced_is_opened_anew(tmp_path: Path) -> None:

@@ -8,7 +8,14 @@ import pyarrow as pa
 import pytest
 
 from edos_dataset.schema import FILMS
-from edos_dataset.sources.inventory import Inventory, SourceError, estimate_sentences, find_films
+from edos_dataset.sources.inventory import (
+    Inventory,
+    SourceError,
+    contents_of,
+    estimate_sentences,
+    find_films,
+    with_contents,
+)
 
 
 def make(folder: Path, *names: str) -> Path:
@@ -130,7 +137,7 @@ def test_copies_of_one_opus_file_are_skipped(tmp_path: Path) -> None:
 
 
 def test_where_a_source_lies_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever folders are above: no title of a show, no language, no split comes from them."""
+    """The folders above decide no title of a show, no language and no split."""
     names = ("S01E02.srt", "Season 2/S02E01.srt", "Season 2/S02E01.en.sdh.srt", "Show/s01e01.srt", "film.srt",
              "2004/12/8.xml", "2004/0/9.xml")  # fmt: skip
     found = []
@@ -145,14 +152,14 @@ def test_where_a_source_lies_does_not_matter(tmp_path: Path, monkeypatch: pytest
     assert list(found[0][0]) == [
         "2004/0/9", "imdb/12", "show/s01e01", "subs/Season 2/s02e01", "subs/film", "subs/s01e02",
     ]  # fmt: skip
-    # The tree of OPUS alone goes on above: its ids are the same wherever in it a source begins.
+    # The tree of OPUS alone counts above a source: its ids are the same wherever in it a source begins.
     assert [
         files(find_films([tmp_path / "de/subs" / part], "en")) for part in ("2004/0", "2004/12", "2004/12/8.xml")
     ] == [{"2004/0/9": ["2004/0/9"]}, {"imdb/12": ["2004/12/8"]}, {"imdb/12": ["2004/12/8"]}]
 
 
 def test_episodes_without_a_title_are_not_mixed_up(tmp_path: Path) -> None:
-    """Each may be of a show of its own."""
+    """Each may be of another show."""
     sources = [make(tmp_path / folder, "S01E01.srt", "S01E01.en.srt") for folder in ("1", "2")]
     for folder in sources:
         pack(folder / "Season 1.zip", "S01E01.srt")
@@ -238,7 +245,7 @@ def test_errors_say_what_to_do(tmp_path: Path, build: Callable[[Path], list[Path
 
 
 def test_sources_of_equal_paths_inside(tmp_path: Path) -> None:
-    """They are told apart by their names, so that one source more renames nothing."""
+    """Their names distinguish them, so that another source renames nothing."""
     first, second = make(tmp_path / "aa", "01.srt", "x/01.srt"), make(tmp_path / "bb", "01.srt")
     alone = files(find_films([first], "en"))
     assert alone == {"aa/01": ["aa/01.srt"], "aa/x/01": ["aa/x/01.srt"]}
@@ -257,4 +264,76 @@ def test_sentences_are_estimated_by_size_and_kind(tmp_path: Path) -> None:
             pa.table({"film": pa.array([], pa.string()), "files": pa.array([], FILMS.field("files").type)})
         ).tolist()
         == []
+    )
+
+
+LINE = "1\n00:00:01,000 --> 00:00:03,000\n{}\n"
+
+
+def found(folder):
+    return with_contents(find_films([folder], "en").films)
+
+
+def test_an_edit_that_keeps_size_and_dates_is_noticed(tmp_path):
+    for name, word in (("a", "early"), ("b", "late"), ("c", "now")):
+        (tmp_path / "subs" / name).mkdir(parents=True)
+        (tmp_path / "subs" / name / "film.srt").write_text(LINE.format(word))
+    first, edited = found(tmp_path / "subs"), tmp_path / "subs" / "a" / "film.srt"
+    assert first.schema.equals(FILMS) and found(tmp_path / "subs").equals(first)
+    status = edited.stat()
+    edited.write_text(LINE.format("often"))
+    os.utime(edited, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert find_films([tmp_path / "subs"], "en").films.equals(find_films([tmp_path / "subs"], "en").films)
+    second = found(tmp_path / "subs")
+    assert [one == other for one, other in zip(first.to_pylist(), second.to_pylist(), strict=True)] == [
+        False,
+        True,
+        True,
+    ]
+    assert contents_of(first).keys() == contents_of(second).keys()
+    one_film = [table.set_column(0, "film", pa.array(["film"] * 3)) for table in (first, second)]
+    assert len({*map(str, map(contents_of, one_film))}) == 2, "a film in several rows is all of them"
+
+
+def test_a_copy_elsewhere_is_the_same_input(tmp_path):
+    for place, date in (("one", 1), ("two", 2)):
+        (tmp_path / place / "subs").mkdir(parents=True)
+        (tmp_path / place / "subs" / "film.srt").write_text(LINE.format("now"))
+        os.utime(tmp_path / place / "subs" / "film.srt", (date, date))
+    one, two = (contents_of(found(tmp_path / place / "subs")) for place in ("one", "two"))
+    assert one == two and len(one) == 1
+
+
+def test_what_cannot_be_read_keeps_its_date_and_nothing_waits(tmp_path):
+    film = tmp_path / "subs" / "film.srt"
+    film.parent.mkdir()
+    film.write_text(LINE.format("now"))
+    films = find_films([film.parent], "en").films
+    film.unlink()
+    assert with_contents(films).equals(films)
+    os.mkfifo(film)  # nobody writes to it: who opened it to read would wait for ever
+    assert with_contents(films).equals(films)
+    assert with_contents(films.slice(0, 0)).equals(films.slice(0, 0)) and isinstance(films, pa.Table)
+
+
+def test_files_of_no_known_format_are_counted_by_suffix(tmp_path):
+    (tmp_path / "en").mkdir()
+    good = {"a.srt": "1\n00:00:01,000 --> 00:00:02,000\nHi.\n", "talk.json": '[{"start": 1, "end": 2, "text": "Hi."}]'}
+    for name, text in {
+        **good,
+        "info.json": '{"name": "x"}',
+        "b.idx": "",
+        "c.IDX": "",
+        "d.sup.gz": "",
+        "README": "",
+    }.items():
+        (tmp_path / "en" / name).write_text(text)
+    inventory = find_films([tmp_path / "en"], "en")
+    assert inventory.facts()["not_taken"] == {".idx": 2, ".json": 1, ".sup.gz": 1, "no suffix": 1}
+    assert inventory.films["film"].to_pylist() == ["en/a", "en/talk"]
+    reasons = {path: reason.partition(":")[0] for path, reason in inventory.skipped}
+    assert (reasons["en/b.idx"], reasons["en/d.sup.gz"], reasons["en/info.json"]) == (
+        "pictures",
+        "pictures",
+        "not_subtitles",
     )

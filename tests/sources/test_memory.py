@@ -1,4 +1,4 @@
-"""What a file can take of memory, whatever is in it: as many times its size as `ReadFilms.max_bytes` says."""
+"""The memory that a file can take, whatever is in it: as many times its size as `ReadFilms.max_bytes` says."""
 
 import subprocess
 import sys

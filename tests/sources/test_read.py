@@ -13,11 +13,12 @@ import pytest
 
 from edos_dataset.runs.pipeline import count_units
 from edos_dataset.schema import LINES, REASON
+from edos_dataset.schema.tables import DETAIL, KEPT_FILE
 from edos_dataset.sources import formats
 from edos_dataset.sources import read as reading
 from edos_dataset.sources.inventory import find_films
 from edos_dataset.sources.parsed import Facts, Parsed
-from edos_dataset.sources.read import DETAIL, ReadFilms
+from edos_dataset.sources.read import ReadFilms
 from edos_dataset.sources.subtitles.text import parse_subtitles
 
 
@@ -56,7 +57,7 @@ def read(folder: Path, contents: dict[str, bytes], stage: ReadFilms | None = Non
         path.write_bytes(content)
     table = (stage or ReadFilms())(find_films([folder], "en").films)
     table.validate(full=True)
-    assert table.schema.names == [*LINES.names, REASON, DETAIL]
+    assert table.schema.names == [*LINES.names, REASON, DETAIL, KEPT_FILE]
     assert table.select(LINES.names).schema == LINES
     assert count_units(table, "files") == len(contents)
     return table.to_pylist()
@@ -78,6 +79,7 @@ def test_a_document_of_each_kind(tmp_path: Path) -> None:
         "encoding_confidence": 1.0,
         "original_language": "French",
         "bad_times": 2,
+        "left_out": None,
     }
     assert first["lines"][1] == {
         "id": 2,
@@ -145,7 +147,7 @@ def test_no_number_in_the_meta_stops_a_run(tag: str, tmp_path: Path) -> None:
 
 
 def test_two_files_of_absurd_shares(tmp_path: Path) -> None:
-    """Most of the words of the one are unknown, whatever the share; the other says nothing of it."""
+    """Most words of the one are unknown, whatever number it states; the other states none."""
     meta = b"<tokens>1e-308</tokens>\n<unknown_words>1e308</unknown_words>"
     absurd = opus(3).replace(b"<tokens>100</tokens><unknown_words>0</unknown_words>", meta)
     worse = opus(3).replace(b"<unknown_words>0", b"<unknown_words>1000")
@@ -160,6 +162,8 @@ def test_equal_files_go_by_their_id(tmp_path: Path) -> None:
         "2004/1/2": "other_file_of_film",
         "2004/1/3": "other_file_of_film",
     }
+    kept = {row["document_id"]: row[KEPT_FILE] for row in rows}
+    assert kept["2004/1/10"] is None and kept["2004/1/2"] == kept["2004/1/3"] == "en/2004/1/10.xml"
 
 
 LAUGHS = b'<!DOCTYPE d [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]><document><s id="1">&b;</s></document>'
@@ -208,7 +212,7 @@ def test_a_damaged_member_of_an_archive(tmp_path: Path) -> None:
     }
 
 
-def test_a_readers_mistake_costs_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bug_of_a_reader_costs_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(data: bytes, language: str) -> None:
         raise RuntimeError("no idea")
 
@@ -272,7 +276,7 @@ def test_a_file_that_takes_too_long_costs_itself(tmp_path: Path, monkeypatch: py
         {"max_bytes": 2**63 - 1},
     ],
 )
-def test_bounds_must_be_some(bounds: dict[str, float]) -> None:
+def test_bounds_must_be_positive(bounds: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"max_(seconds|bytes) must be from"):
         ReadFilms(**bounds)
 

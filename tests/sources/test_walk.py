@@ -1,4 +1,4 @@
-"""Archives and names of every bad kind: each file is listed once, read, skipped or bad, and nothing stops."""
+"""Archives and names of every bad kind: each file is listed once, as read, skipped or bad, and the walk continues."""
 
 import io
 import os
@@ -15,8 +15,8 @@ import pytest
 from edos_dataset.schema import DETAIL, REASON
 from edos_dataset.sources.files import read_bytes
 from edos_dataset.sources.inventory import Inventory, find_films
+from edos_dataset.sources.names import spell_out_path
 from edos_dataset.sources.parsed import ReadError
-from edos_dataset.sources.paths import spell_out_path
 from edos_dataset.sources.read import ReadFilms
 
 SRT = b"1\n00:00:01,000 --> 00:00:02,000\nHello, you.\n"
@@ -38,7 +38,7 @@ def member(name: str, mode: int) -> zipfile.ZipInfo:
 
 
 def edited(data: bytearray, start: bytes, offset: int, value: bytes, nth: int = 0) -> bytearray:
-    """Change the bytes at an offset behind the nth place that begins with `start`."""
+    """Change the bytes at an offset after the nth place that begins with `start`."""
     place = -1
     for _ in range(nth + 1):
         place = data.index(start, place + 1)
@@ -86,7 +86,7 @@ def duplicates() -> bytes:
 
 
 def read(inventory: Inventory) -> dict[str, list[str | None]]:
-    """What became of each path of an inventory: null where its lines were read, else a reason."""
+    """Return what happened to each path of an inventory: null if its lines were read, else a reason."""
     table = ReadFilms(max_bytes=1_000_000)(inventory.films)
     found = [(row["source"]["path"], row[REASON]) for row in table.to_pylist()]
     found += [(note["path"], note["reason"]) for note in inventory.quarantined]
@@ -129,7 +129,7 @@ ZIPS: dict[str, tuple[bytes | bytearray | Callable[[], bytes | bytearray], dict[
     "an unknown method": (edited(pack([("a.srt", SRT)]), DIRECTORY, 10, b"\x63"), {"a.srt": ["unreadable"]}),
     "a password": (
         edited(edited(pack([("a.srt", SRT)]), LOCAL, 6, b"\x01"), DIRECTORY, 8, b"\x01"),
-        {"a.srt": ["unreadable"]},
+        {"a.srt": ["encrypted"]},
     ),
     "no name": (without_a_name, {"s/z.zip/": ["not_subtitles"], "good.srt": [None]}),
     "bad UTF-8 in a local header": (
@@ -216,7 +216,7 @@ def test_a_bomb_takes_no_memory(method: int, tmp_path: Path) -> None:
 
 
 def test_names_that_are_no_text(tmp_path: Path) -> None:
-    """Read like others, under ids that are text, and no two the same; as sources of their own, too."""
+    """They are read like others, under different ids that are text; also as sources themselves."""
     folder = os.fsencode(tmp_path) + b"/s\xff"
     os.mkdir(folder)
     names = {b"caf\xe9.srt": "caf%E9.srt", b"caf%E9.srt": "caf%25E9.srt", b"a\n\x1b[2J.srt": "a%0A%1B[2J.srt"}
@@ -286,7 +286,7 @@ def test_an_archive_that_was_packed_anew(tmp_path: Path) -> None:
 
 
 def test_a_permission_given_back_is_noticed(tmp_path: Path) -> None:
-    """What was quarantined for want of it is read when the same command is given again."""
+    """A file quarantined for lack of it is read when the same command is given again."""
     (tmp_path / "a.srt").write_bytes(SRT)
     before = find_films([tmp_path], "en").films
     (tmp_path / "a.srt").chmod(0o600)

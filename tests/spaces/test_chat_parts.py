@@ -13,7 +13,7 @@ from edos_dataset.generation.responder import Candidate, Responder
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import LABELS
 from edos_dataset.version import __version__
-from edos_dataset.web.paste import MAX_CHARACTERS, MAX_TURNS
+from edos_dataset.web.spaces import MAX_CHARACTERS, MAX_TURNS
 from small_responders import EMPATHETIC, save_responder
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "spaces" / "chat"))
@@ -72,7 +72,7 @@ def test_what_a_browser_sends_may_be_anything(sent):
 def test_what_cannot_be_said_is_explained():
     full = Dialogue(("a",) * MAX_TURNS)
     long = Dialogue(("a" * MAX_CHARACTERS,))
-    for act, told in (
+    for act, message in (
         (lambda: Dialogue().said(""), "nothing to read yet"),
         (lambda: Dialogue(("a", "b"), True).said(""), "It is your turn"),
         (lambda: Dialogue(full.turns, True).said("b"), "would have 51 turns"),
@@ -81,7 +81,7 @@ def test_what_cannot_be_said_is_explained():
         (lambda: Dialogue().answered_by("b"), "no turn that this could answer"),
         (lambda: Dialogue(("a", "b"), True).answered_by("c"), "no turn that this could answer"),
     ):
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=message):
             act()
     assert len(long.answered_by("b" * 2000).turns[1]) == MAX_CHARACTERS
 
@@ -102,10 +102,12 @@ def test_answers_are_the_models_and_read_by_the_labeler(empathetic):
     assert {one.label for one in forced.candidates} == {"consoling"} and forced.predicted == found.predicted
     drawn = [empathetic.answer(dialogue, 3, 2, draw=seed).candidates for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
-    told = answers_as_json(dialogue, found)
-    assert [one["label"] for one in told["predicted"]] == [LABELS[one] for one in np.argsort(found.predicted)[:-11:-1]]
-    assert [one["text"] for one in told["turns"]] == list(TURNS)
-    assert [one["label"] for one in told["candidates"]] == [one["label"] for one in told["predicted"][:3]]
+    answered = answers_as_json(dialogue, found)
+    assert [one["label"] for one in answered["predicted"]] == [
+        LABELS[one] for one in np.argsort(found.predicted)[:-11:-1]
+    ]
+    assert [one["text"] for one in answered["turns"]] == list(TURNS)
+    assert [one["label"] for one in answered["candidates"]] == [one["label"] for one in answered["predicted"][:3]]
     for wrong in (0, 7, "3", True):
         with pytest.raises(ValueError, match="Ask for 1 to 6 answers"):
             empathetic.answer(dialogue, candidates=wrong)
@@ -146,8 +148,8 @@ def test_what_comes_from_outside_is_escaped(tmp_path):
     )
     assert "<img" not in drawn and html.unescape(drawn).count(evil) == 5  # the last as link and name
     (tmp_path / "mine").mkdir()
-    told = chat_page.about(str(tmp_path / "mine"))
-    assert "mine</code>" in told and str(tmp_path) not in told, "where it lies is not told"
+    about = chat_page.about(str(tmp_path / "mine"))
+    assert "mine</code>" in about and str(tmp_path) not in about, "where it lies is private"
 
 
 def test_the_hub_finds_what_it_needs():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from edos_dataset.labels import DEFINITIONS
-from edos_dataset.web.paste import MAX_TURNS
+from edos_dataset.web.spaces import MAX_TURNS
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "spaces" / "labeler"))
 from labelling import as_json, label_text

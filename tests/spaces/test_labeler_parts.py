@@ -20,13 +20,13 @@ from sklearn.metrics.pairwise import cosine_similarity
 from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import EMOTIONS, INTENTS, LABELS
-from edos_dataset.publishing.cards.headers import front_matter
-from edos_dataset.publishing.single import write_single
+from edos_dataset.publishing.cards.headers import single_header
+from edos_dataset.publishing.front_matter import join_card
+from edos_dataset.publishing.layout import write_single
 from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.schema import AMT_SEED, arrow_schema, features
 from edos_dataset.version import __version__
-from edos_dataset.web.drawing import group_of, message
-from edos_dataset.web.paste import MAX_TURNS
+from edos_dataset.web.spaces import MAX_TURNS, group_of, message
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "spaces" / "labeler"))
 import page
@@ -137,7 +137,7 @@ def seed_folder(folder):
     }
     with OutputFolder(folder, "crowd seed") as held:
         write_single(
-            held.prepare(), AMT_SEED, tables, front_matter(AMT_SEED, features(AMT_SEED), "seed", []) + "\n", {}
+            held.prepare(), AMT_SEED, tables, join_card(single_header(AMT_SEED, features(AMT_SEED), "seed", [])), {}
         )
         held.commit()
     return folder

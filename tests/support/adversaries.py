@@ -1,4 +1,4 @@
-"""Texts that are hard for a regular expression, made from its own structure; and whether time grows with them in line.
+"""Texts that are hard for a regular expression, made from its own structure; and whether time grows linearly with them.
 
 An expression is slow where it may read one text in many ways and none of them ends well. So every part of it that may
 come again is repeated, behind what leads to it, and something is put behind that no expression expects.
@@ -130,7 +130,7 @@ def _grown(lead, again, end):
 
 
 def _repeated(items, leads):
-    """Yield what leads to each part that may come again, and the part itself; and both as what comes again."""
+    """Yield what leads to each part that may be repeated, and the part itself; and both as what is repeated."""
     for code, value in items:
         if code in _REPEATS:
             _, most, body = value

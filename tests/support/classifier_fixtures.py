@@ -101,7 +101,7 @@ def run_here(*values, script=SCRIPT):
 
 
 def start_process(python, *values, processes=1, script=SCRIPT):
-    """Start a script as a user would, by this Python and in a session of its own: told to stay on the CPU only where it
+    """Start a script as a user would, by this Python and in a session of its own: kept on the CPU only where it
     could find a GPU.
     """
     own = {name: value for name, value in ENVIRONMENT.items() if name != "ACCELERATE_USE_CPU" or is_cuda_available()}

@@ -3,7 +3,7 @@
 import uuid
 
 from edos_dataset.crowd.batches import ANSWERS, Batch, write_batch
-from edos_dataset.crowd.given import Given
+from edos_dataset.crowd.hit_answers import Given
 from edos_dataset.crowd.hits import judge_hits, label_hits
 from edos_dataset.crowd.store import Store
 from edos_dataset.labels import LABELS

@@ -4,8 +4,7 @@ import random
 
 from edos_dataset.crowd.batches import Batch, write_batch
 from edos_dataset.crowd.hit_answers import HitAnswer, HitAnswers
-from edos_dataset.crowd.hit_sources import read_quiz
-from edos_dataset.crowd.hits import judge_hits, label_hits
+from edos_dataset.crowd.hits import judge_hits, label_hits, read_quiz
 from edos_dataset.labels import LABELS
 
 MODELS = ("cold", "even", "level", "warm")

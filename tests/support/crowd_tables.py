@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from edos_dataset.crowd.answer_table import Answers
+from edos_dataset.crowd.answers import Answers
 from edos_dataset.labels import LABELS
 
 EDOS = "Count,Index,DialogID,Dialog,Agreed emotion (2/3 vote),Worker 1 answer,Worker 2 answer,Worker 3 answer\n"

@@ -7,8 +7,8 @@ import pyarrow as pa
 
 from edos_dataset.augmentation.extended import COUNTS
 from edos_dataset.labels import LABEL_IDS, LABELS
-from edos_dataset.publishing.cards.extended import extended_card
-from edos_dataset.publishing.single import write_single
+from edos_dataset.publishing.cards.single import extended_card
+from edos_dataset.publishing.layout import write_single
 from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.schema import EXTENDED, arrow_schema
 

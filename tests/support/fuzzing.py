@@ -1,7 +1,7 @@
-"""Fuzzing: broken inputs, a time budget in place of a number of examples, and what every command has to keep.
+"""Fuzzing: broken inputs, a time budget instead of a number of examples, and what holds of every command.
 
-`make fuzz` runs for an hour, `make test` for a minute, over all targets together. EDOS_FUZZ_SECONDS and EDOS_FUZZ_SEED
-change that; a failure is shrunk, printed, and comes back with the same seed.
+`make fuzz` runs for an hour, `make test` for 18 seconds, over all targets together. EDOS_FUZZ_SECONDS and
+EDOS_FUZZ_SEED change that; a failure is shrunk, printed, and repeated by the same seed.
 """
 
 import faulthandler
@@ -21,10 +21,10 @@ from edos_dataset.cli.app import app
 
 TARGETS = 9
 """Tests in tests/fuzz, which share the time."""
-SECONDS = float(os.environ.get("EDOS_FUZZ_SECONDS", "60")) / TARGETS
+SECONDS = float(os.environ.get("EDOS_FUZZ_SECONDS", "18")) / TARGETS
 SEED = int(os.environ.get("EDOS_FUZZ_SEED", "0"))
 LONGEST = 10.0
-"""Seconds of the processor that one file may take."""
+"""CPU seconds that one file may take."""
 _HANGS = 300
 _EXAMPLES = 500  # of one seed, before the next one begins at simple examples again
 
@@ -71,7 +71,7 @@ def fuzz(strategy: st.SearchStrategy[Example], check: Callable[[Example, Path], 
 
 
 def edos(*arguments: object, files: int = 1, **more: str) -> Result:
-    """Carry out a command: it ends well or in one message, without a traceback, and in time.
+    """Run a command: it succeeds or ends in one message, without a traceback, and in time.
 
     Args:
         arguments: words of the command line.
@@ -83,7 +83,7 @@ def edos(*arguments: object, files: int = 1, **more: str) -> Result:
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert time.process_time() - began < LONGEST * files, f"{time.process_time() - began:.1f} s for {files} files"
-    if result.exit_code not in (0, 3):
+    if result.exit_code not in (0, 3, 5):
         assert result.stderr.strip(), "a command failed without a word"
         assert len(result.stderr) < 4_000, "a message that nobody reads to its end"
         assert "Traceback" not in result.stderr
@@ -123,7 +123,7 @@ def mutated(draw: st.DrawFn, seeds: Sequence[bytes], words: Sequence[bytes] = ()
 
 
 def check_counts(manifest: Mapping[str, object]) -> None:
-    """Every stage of a run says of all that it read what became of it."""
+    """Every stage of a run accounts for everything that it read."""
     stages = manifest["stages"]
     assert isinstance(stages, list)
     for stage in stages:
@@ -131,6 +131,6 @@ def check_counts(manifest: Mapping[str, object]) -> None:
 
 
 def read_json(path: Path) -> dict[str, object]:
-    """Return what a JSON file says."""
+    """Return the content of a JSON file."""
     content: dict[str, object] = json.loads(path.read_text(encoding="utf-8"))
     return content

@@ -6,6 +6,9 @@ import random
 import yaml
 
 from classifier_fixtures import NOUNS, TRAINING
+from edos_dataset.generation.config import IGNORED
+from edos_dataset.generation.response_pipeline import pad
+from edos_dataset.generation.writers import encode_prompt
 from edos_dataset.labels import LABELS
 
 SCRIPT = TRAINING / "train_generator.py"
@@ -86,7 +89,7 @@ def make_backbone(folder, kind):
     import torch
     from transformers import GPT2Config, GPT2LMHeadModel, T5Config, T5ForConditionalGeneration
 
-    from edos_dataset.generation.tokenizer import train_tokenizer
+    from training.generator.tokenizer import train_tokenizer
 
     tokenizer = train_tokenizer([" ".join(WORDS)], 300)
     tokenizer.save_pretrained(folder)
@@ -101,3 +104,48 @@ def make_backbone(folder, kind):
         model = T5ForConditionalGeneration(T5Config(**size, **sizes, **ends))
     model.save_pretrained(folder)
     return folder
+
+
+def encode_pair(
+    tokenizer,
+    lines,
+    response,
+    *,
+    causal,
+    max_tokens=512,
+    response_tokens=100,
+):
+    """Return a training example: `input_ids` and `labels`, which are -100 for tokens of the prompt.
+
+    Args:
+        tokenizer: the model's tokenizer.
+        lines: the prompt, as `PromptFormat.lines` returns them.
+        response: the answer.
+        causal: whether the model is a decoder: then prompt and answer are one sequence, and both results have equal
+            length; else the first is the prompt and the second the answer.
+        max_tokens: maximum number of tokens of a sequence.
+        response_tokens: maximum number of tokens of the answer, the end included.
+    """
+    words = tokenizer([f" {' '.join(response.split())}"], add_special_tokens=False)["input_ids"][0]
+    answer = [*words[: response_tokens - 1], tokenizer.eos_token_id]
+    if not causal:
+        return encode_prompt(tokenizer, lines, max_tokens), answer
+    prompt = encode_prompt(tokenizer, lines, max_tokens - len(answer))
+    return [*prompt, *answer], [*[IGNORED] * len(prompt), *answer]
+
+
+def batch_responses(responses, start, padding):
+    """Return the decoder's inputs and targets, each [answers, longest], padded at the right.
+
+    Args:
+        responses: targets, as `encode_response` returns them.
+        start: id of the token that begins an answer.
+        padding: id of the padding token.
+
+    Returns:
+        `decoder_input_ids` and `labels`, which is -100 after the end.
+    """
+    return {
+        "decoder_input_ids": pad([[start, *response[:-1]] for response in responses], padding),
+        "labels": pad(responses, IGNORED),
+    }

@@ -6,6 +6,7 @@ import socket
 import threading
 import zipfile
 from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 import pytest
@@ -46,17 +47,40 @@ def aws(endpoint):
 @contextmanager
 def pointing_to(environment, folder):
     """Set the environment of this process, and of those that it starts, to a server."""
-    from edos_dataset.runs.stores import addresses
+    from edos_dataset.runs.stores.paths import store_of
 
     with pytest.MonkeyPatch.context() as patch:
         for name, value in environment.items():
             patch.setenv(name, value)
         patch.setenv("EDOS_COPIES", str(folder))
-        addresses._store.cache_clear()
+        store_of.cache_clear()
         try:
             yield
         finally:
-            addresses._store.cache_clear()
+            store_of.cache_clear()
+
+
+@contextmanager
+def answering(status, body):
+    """Give the address of a server that answers every request with this status and text."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 class Wire:
@@ -65,7 +89,7 @@ class Wire:
 
     Args:
         port: where it leads.
-        cut: share of the connections that are cut, after 1 byte to `longest` of request and answer.
+        cut: fraction of the connections that are cut, after 1 byte to `longest` of request and answer.
         longest: see `cut`.
     """
 
@@ -108,7 +132,7 @@ class Wire:
 
     @staticmethod
     def _request(here):
-        """Return a whole request; whoever would wait for leave to send the rest of it has it."""
+        """Return a whole request; a client that waits for leave to send the rest of it gets it."""
         data = b""
         while b"\r\n\r\n" not in data:
             data += here.recv(1 << 16)

@@ -1,20 +1,14 @@
-"""Samples made up for tests of plans: every shard takes what it is told to."""
+"""Samples made up for tests of plans: every shard takes a given time."""
 
 from edos_dataset.planning.sample import Keys, Observed, Output, PhaseCost, RoundCost, Sample, StageCost
 
 
-def observed(shards, size, a_shard=0.0, a_sentence=0.001, of_gpu=0.002, spread=(), most=None):
+def observed(shards, size, a_shard=0.0, a_sentence=0.001, of_gpu=0.002, most=None):
     """A run of three phases: `clean` on cores, `label` on what a GPU would do, `select`, a step without rounds."""
     names = [f"{number:05d}" for number in range(shards)]
     total = shards * size
     core, gpu = a_shard + a_sentence * size, a_shard + of_gpu * size
-    shares = list(spread) or [1.0] * shards
     per = {"clean": core, "label": gpu}
-    shard = {
-        "clean": {name: (core * share, 0.0) for name, share in zip(names, shares, strict=True)},
-        "label": {name: (0.0, gpu * share) for name, share in zip(names, shares, strict=True)},
-        "select": {name: (0.0, 0.0) for name in names},
-    }
     phases = []
     for number, (stage, unit) in enumerate([("clean", "sentences"), ("label", "turns"), ("select", "dialogues")]):
         read = {"sentences": total, "turns": total // 2, "dialogues": total // 4}[unit]
@@ -24,7 +18,7 @@ def observed(shards, size, a_shard=0.0, a_sentence=0.001, of_gpu=0.002, spread=(
         rounds = (RoundCost("count", True, 0.0), RoundCost("rank", False, 0.0)) if stage == "label" else ()
         step = stage if stage == "select" else "cap" if rounds else ""
         name = f"{number + 1:02d}-{stage}"
-        phases.append(PhaseCost(name, step, rounds, Keys(), (cost,), 0.0, shard[stage], 0.0, 1000, 10 * total, ()))
+        phases.append(PhaseCost(name, step, rounds, Keys(), (cost,), 0.0, tuple(names), 0.0, 1000, 10 * total, ()))
     phases[-1] = PhaseCost(**{**vars(phases[-1]), "outputs": ("edos",)})
     sentences = dict.fromkeys(names, size)
     return Observed(sentences, shards, tuple(phases), (Output("edos", 0.0001 * total, 2 * total, 2 * total),))
@@ -32,7 +26,6 @@ def observed(shards, size, a_shard=0.0, a_sentence=0.001, of_gpu=0.002, spread=(
 
 def sample(start=0.0, opening=0.0, **more):
     """A sample of eight films with a thousand sentences each, in shards of one and of two."""
-    spread = more.pop("spread", ())
-    few, many = observed(8, 1000, **more), observed(4, 2000, spread=spread, **more)
+    few, many = observed(8, 1000, **more), observed(4, 2000, **more)
     many = Observed(many.sentences, 8, many.phases, many.outputs)
     return Sample(8, 8, 8_000_000, few, many, 0.0, opening, start, 1 << 28, 1 << 29, 0.0)

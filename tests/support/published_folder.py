@@ -8,9 +8,10 @@ import pyarrow as pa
 from edos_dataset.hub.remote import Remote
 from edos_dataset.hub.versions import Version
 from edos_dataset.publishing.cards.dataset import dataset_card
-from edos_dataset.publishing.content import with_content
-from edos_dataset.publishing.layout import split_of, write_config
+from edos_dataset.publishing.front_matter import with_content
+from edos_dataset.publishing.layout import write_config
 from edos_dataset.publishing.published import digests_of
+from edos_dataset.publishing.splits import split_of
 from edos_dataset.runs.shards import write_shard
 from edos_dataset.schema import DIALOGUES, LABELLED
 

@@ -7,8 +7,7 @@ import pyarrow.parquet as pq
 
 from edos_dataset.analysis.counting import count_parts, parts_of
 from edos_dataset.analysis.label_system import OURS
-from edos_dataset.analysis.places import dialogues_at
-from edos_dataset.analysis.shown import shown_dialogues, wanted_places
+from edos_dataset.analysis.page import dialogues_at, shown_dialogues, wanted_places
 from edos_dataset.runs.engines.local import LocalEngine
 from edos_dataset.schema import arrow_schema
 

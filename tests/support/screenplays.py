@@ -23,6 +23,6 @@ def damaged(sentences, share, seed=0):
 
 
 def rejoined(sentences):
-    """The same words with other sentence borders."""
+    """The same words with other sentence boundaries."""
     words = " ".join(sentences).split()
     return [" ".join(words[start : start + 13]) for start in range(0, len(words), 13)]

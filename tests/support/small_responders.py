@@ -4,8 +4,8 @@ import torch
 
 from edos_dataset.generation.model import ResponseModel
 from edos_dataset.generation.predictor import ResponsePredictor
-from edos_dataset.generation.tokenizer import train_tokenizer
 from edos_dataset.labels import LABELS
+from training.generator.tokenizer import train_tokenizer
 
 SMALL = {"hidden_size": 32, "num_layers": 2, "num_heads": 4, "intermediate_size": 64, "max_positions": 32}
 EMPATHETIC = {"num_response_labels": 41, "num_segments": 2}

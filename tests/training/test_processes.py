@@ -2,7 +2,7 @@
 
 import pytest
 
-from training.loop import processes
+from training import loop
 
 
 @pytest.mark.parametrize(
@@ -20,5 +20,5 @@ def test_several_processes_without_a_gpu_are_meant_for_the_cpu(environment, devi
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(processes, "is_cuda_available", lambda: devices)
-    assert processes.meant_for_cpu() == expected
+    monkeypatch.setattr(loop, "is_cuda_available", lambda: devices)
+    assert loop.meant_for_cpu() == expected

@@ -9,8 +9,6 @@ import pytest
 
 from edos_dataset.commands.segment import segment
 from edos_dataset.labels import LABEL_IDS, LABELS
-from edos_dataset.segmentation.turns.marks import MarkTurns
-from edos_dataset.sources.inventory import find_films
 from training.labels.readings import READINGS, digest_of, read_readings
 
 FILM = """\
@@ -141,7 +139,7 @@ def test_a_folder_without_any_of_the_texts_is_refused(tmp_path):
 def test_sentences_are_numbered_as_edos_segment_numbers_them(data_dir):
     """So that whoever adds readings finds the numbers in its output."""
     films = data_dir / "films"
-    segment(find_films([films], "en"), data_dir / "s.jsonl", MarkTurns(scorer="rules"))
+    segment(films, data_dir / "s.jsonl", scorer="rules")
     texts = [line for line in (data_dir / "s.jsonl").read_text().splitlines()]
     assert len(texts) == 3 and '"sentence_id": 3' in texts[2] and "Not again!" in texts[2]
 
@@ -169,5 +167,6 @@ def test_the_labels_lie_here_without_a_text_and_in_order():
 def test_real_files_have_every_turn_that_was_read():
     dialogues, counts = read_readings(Path(os.environ["EDOS_DATA_DIR"]))
     labels = [turn["labels"] for row in pq.read_table(READINGS)["turns"].to_pylist() for turn in row]
-    assert counts == {"labelled": sum(map(bool, labels))}
+    # A turn of Frasier, 2-11, is in a file whose blocks are compared with those before since it was read.
+    assert counts == {"labelled": sum(map(bool, labels)) - 1, "other_text": 1}
     assert len(dialogues) == pq.read_metadata(READINGS).num_rows

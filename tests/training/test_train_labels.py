@@ -20,7 +20,7 @@ from edos_dataset.labels import LABELS
 from labelled_sets import write_sets
 from training import train_labels
 from training.held_out import held_out
-from training.labels.conventions import ANSWERS, answers_over
+from training.labels.model import ANSWERS, answers_over
 from training.labels.recipe import read_recipe
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
@@ -77,20 +77,20 @@ def run_here(*values):
 
 
 def finished(place, name):
-    """Return the folder of a training of this process; a finished one is not trained anew."""
+    """Return the folder of a training of this process; a finished one is not trained again."""
     folder = place.folder / name
     if not (folder / "metrics.json").is_file():
         run_here(*place.command(name, name))
     return folder
 
 
-def told(folder, name="record"):
+def record_of(folder, name="record"):
     return json.loads((folder / f"{name}.json").read_text())
 
 
 def test_a_training_learns_what_words_tell_and_its_folder_says_how(place):
     folder = finished(place, "dropout")
-    log, metrics, record = read_log(folder), told(folder, "metrics"), told(folder)
+    log, metrics, record = read_log(folder), record_of(folder, "metrics"), record_of(folder)
     losses = [entry["loss"] for entry in log if "loss" in entry]
     assert len(losses) == 60 and np.mean(losses[-5:]) < 0.7 * losses[0]
     for answer in ANSWERS:
@@ -118,7 +118,7 @@ def test_a_training_learns_what_words_tell_and_its_folder_says_how(place):
     card = (folder / "README.md").read_text()
     shares = " | ".join(f"{100 * metrics['right'][answer]['meld']:.1f} %" for answer in ANSWERS)
     assert f"| meld | 48 | {shares} |" in card
-    config = told(folder, "config")
+    config = record_of(folder, "config")
     assert config["conventions"] == ["situations", "meld", "emorynlp", "xed"] and config["answer"] == "general"
     assert config["answers"] == answers_over(config["conventions"])
     assert "model.safetensors" in read_model(folder).files, "it can be published as it is"
@@ -161,7 +161,7 @@ def test_a_training_that_was_ended_anywhere_goes_on_to_the_same_weights(place, m
     with monkeypatch.context() as patch:
         patch.setattr(training.labels.fit, "take_step", stop)  # every update is done
         run_here(*place.command("dropout", "ended"))
-    assert read_log(folder) == read_log(whole) and told(folder, "metrics") == told(whole, "metrics")
+    assert read_log(folder) == read_log(whole) and record_of(folder, "metrics") == record_of(whole, "metrics")
     assert (folder / "model.safetensors").read_bytes() == (whole / "model.safetensors").read_bytes()
 
 
@@ -170,17 +170,17 @@ def test_two_processes_train_as_one_does(place, commands):
     process = start_process(commands / "python", *place.command("silent", "two"), processes=2, script=SCRIPT)
     output, _ = process.communicate(timeout=900)
     assert process.returncode == 0, output
-    assert [told(folder)["processes"] for folder in (one, two)] == [1, 2]
+    assert [record_of(folder)["processes"] for folder in (one, two)] == [1, 2]
     losses, others = ([entry["loss"] for entry in read_log(folder) if "loss" in entry] for folder in (one, two))
     assert len(losses) == 6 and others == pytest.approx(losses, rel=1e-4)
     for answer in ANSWERS:  # the vectors that each process encoded came together in order
-        right = [told(folder, "metrics")["right"][answer] for folder in (one, two)]
+        right = [record_of(folder, "metrics")["right"][answer] for folder in (one, two)]
         assert right[1] == pytest.approx(right[0], abs=0.05)
 
 
 def test_half_precision_and_fewer_layers(place):
     folder = finished(place, "half")
-    assert told(folder)["precision"] == "bf16"
+    assert record_of(folder)["precision"] == "bf16"
     assert json.loads((folder / "config.json").read_text())["encoder"]["num_hidden_layers"] == 1
     assert np.isfinite(load_labeler(str(folder)).predict_proba([["sad letter", "boat"]])).all()
 
@@ -198,7 +198,7 @@ def test_half_precision_and_fewer_layers(place):
         ({"recipe": {"sources": {}}}, "sources must name at least one source, each with a number above 0"),
         ({"recipe": {"sources": {"meld": 0}}}, "each with a number above 0"),
         ({"recipe": {"sources": {"meld": "much"}}}, "sources.meld must be of type float, got 'much'"),
-        ({"recipe": {"sources": {"mold": 1}}}, "sources: 'mold' is none; there are weak, "),
+        ({"recipe": {"sources": {"mold": 1}}}, "sources: 'mold' is unknown; there are weak, "),
         ({"recipe": {"sources": {"swda": 1}}}, "has nothing of the source 'swda' to learn from: expected swda/train"),
         ({"recipe": {"sources": {"weak": 1}}}, "No such file or directory: .*train.txt"),
         ({"recipe": {"precision": "fp8"}}, "precision must be one of 'no', 'bf16', 'auto', got 'fp8'"),
@@ -224,7 +224,7 @@ def test_what_cannot_be_trained_is_refused_with_a_sentence(place, capsys, change
 
 @pytest.mark.parametrize("path", sorted((TRAINING / "recipes").glob("*/labels*.yaml")), ids=lambda path: path.stem)
 def test_the_recipes_that_come_along_can_be_read(path):
-    from edos_dataset.releases.labelled_sets.sources import SOURCES
+    from edos_dataset.releases.labelled_sets.readers import SOURCES
     from training.labels.sources import NAMES
 
     recipe = read_recipe(path)

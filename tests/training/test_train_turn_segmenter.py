@@ -11,16 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from edos_dataset.segmentation.turns.blend import BlendScorer
-from edos_dataset.segmentation.turns.features import GROUPS
 from edos_dataset.segmentation.turns.net import NetScorer
-from edos_dataset.segmentation.turns.svm import SvmScorer
+from edos_dataset.segmentation.turns.scorers import BlendScorer
+from edos_dataset.segmentation.turns.svm import GROUPS, SvmScorer
 from labelled_films import flat, labelled
 from training import train_turn_segmenter as script
 from training.turns import bench as benches
 from training.turns import labels
+from training.turns.bench import LICENCES, brief
 from training.turns.data import CORPORA
-from training.turns.records import LICENCES, brief
 from training.turns.report import assess
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]

@@ -11,8 +11,8 @@ import pytest
 
 from benchmarks.crowd_load import PASSWORD, Server
 from crowd_batches import HOSTILE, judging, labelling
-from edos_dataset.crowd.collected import answer_lines
-from edos_dataset.crowd.workers import invite
+from edos_dataset.crowd.assignments import answer_lines
+from edos_dataset.crowd.store import invite
 from visited import CHROMIUM, EDGES, WAIT, watch
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium")]

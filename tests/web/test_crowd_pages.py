@@ -8,14 +8,14 @@ import pytest
 
 from crowd_batches import HOSTILE, answer_all, judging, labelling
 from edos_dataset.crowd.assignments import Work
-from edos_dataset.crowd.workers import invite
+from edos_dataset.crowd.store import invite
 from edos_dataset.web.crowd import pages
 
 pytest.importorskip("starlette", reason='the pages need starlette: pip install "edos-dataset[crowd]"')
 from starlette.testclient import TestClient  # noqa: E402
 
-from edos_dataset.web.crowd.application import make_app  # noqa: E402
-from edos_dataset.web.crowd.workers import Doors  # noqa: E402
+from edos_dataset.web.crowd.server import make_app  # noqa: E402
+from edos_dataset.web.crowd.visitors import Doors  # noqa: E402
 
 
 @pytest.fixture

@@ -16,8 +16,7 @@ from edos_dataset.crowd.assignments import Work
 from edos_dataset.crowd.batches import ANSWERS, Batch, write_batch
 from edos_dataset.crowd.hits import label_hits
 from edos_dataset.crowd.names import MISSING, read_answer
-from edos_dataset.crowd.store import Store
-from edos_dataset.crowd.workers import invite
+from edos_dataset.crowd.store import Store, invite
 from edos_dataset.labels import LABELS
 
 pytest.importorskip("starlette", reason='the pages need starlette: pip install "edos-dataset[crowd]"')
@@ -40,8 +39,8 @@ def some_of(path):
 def test_what_the_crowd_answered_gives_the_same_labels_and_kappa_through_the_server(tmp_path):
     from starlette.testclient import TestClient
 
-    from edos_dataset.web.crowd.application import make_app
-    from edos_dataset.web.crowd.workers import Doors
+    from edos_dataset.web.crowd.server import make_app
+    from edos_dataset.web.crowd.visitors import Doors
 
     dialogues, given = some_of(Path(os.environ["EDOS_DATA_DIR"]) / "edos_amt" / "mturk_groundtruth_labels.csv")
     tasks = [

@@ -2,7 +2,7 @@
 
 import pytest
 
-from edos_dataset.web.paste import MAX_CHARACTERS, MAX_TURNS, Turn, read_line, read_paste
+from edos_dataset.web.spaces import MAX_CHARACTERS, MAX_TURNS, Turn, read_line, read_paste
 
 DIALOGUE = "A: They let me go today.\n\nB: Oh no, I'm so sorry to hear that.\nA: Thank you."
 

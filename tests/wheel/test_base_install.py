@@ -58,3 +58,9 @@ def test_the_default_labels_ask_for_their_extra(films):
     done = edos("curate", "films/vtt", "--out", "edos", "--workers", "1", folder=films)
     assert done.returncode == 1
     assert 'pip install "edos-dataset[offline]"' in done.stderr
+
+
+def test_a_workbook_asks_for_its_extra(tmp_path):
+    (tmp_path / "a.xlsx").write_bytes(b"PK\3\4")
+    done = edos("label", "a.xlsx", "--out", "b.csv", "--model", "fast", folder=tmp_path)
+    assert done.returncode == 1 and 'pip install "edos-dataset[excel]"' in " ".join(done.stderr.split())

@@ -33,10 +33,10 @@ def test_no_link_of_the_readme_is_relative(hook, urls):
     made.update(metadata)
     text = metadata["readme"]["text"]
     given = (ROOT / "README.md").read_text("utf-8")
-    assert "](docs/README.md)" in given
+    assert "](docs/index.md)" in given
     assert metadata["readme"]["content-type"] == "text/markdown"
     assert not re.findall(r"\]\((?![a-z]+:)[^)]*\)", text)
-    assert ("[docs](https://example.org/us/edos-dataset/blob/main/docs/README.md)" in text) is bool(urls)
+    assert ("[docs](https://example.org/us/edos-dataset/blob/main/docs/index.md)" in text) is bool(urls)
     assert text.count("\n") == given.count("\n")
 
 

@@ -1,135 +1,197 @@
-"""Training, validation and test examples of the two classifiers, with nothing of the held-out parts in the training
-part.
-"""
+"""Training, validation and test examples of the two classifiers. Training examples near held-out ones are removed."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from edos_dataset.arrays import Bools, Floats, Ints
+from edos_dataset.arrays import Bools, Floats
+from edos_dataset.augmentation.labelled import EDOS, labelled_path
 from edos_dataset.crowd.splits import plain_text
 from edos_dataset.encoders.encoder import Encoder
+from edos_dataset.labeling.translation import as_parameter, translation_of
+from edos_dataset.labels import EMOTIONS
+from edos_dataset.releases.raw import Reject, Row, read_conversations, read_extension
+from edos_dataset.schema import SPLITS
+from training.classifier.own import Wanted, read_own
+from training.classifier.own_labels import translated
+from training.classifier.parts import NONE, Data, Part, balanced, join, targets_of
+from training.classifier.parts import mix_in as mix_in
 from training.classifier.recipe import ClassifierRecipe
-from training.classifier.sources import ANNOTATED, CONVERSATIONS, FREQUENT, SELF_LABELLED, further_sources
 from training.examples import (
     CROWD_FILES,
-    CROWD_LICENCE,
     WEAK_FILES,
-    WEAK_LICENCE,
+    Examples,
     embed,
-    one_hot,
+    labelled_files,
+    labelled_last,
     read_crowd,
     read_frequent,
+    read_labelled_rows,
     read_weak,
+    single_turns,
     split,
 )
-from training.labelled import labelled_files, read_labelled_rows
 
-SAMPLED = ("annotated turns", "texts of the weak labeler")
-NONE = np.zeros(0, np.int64)
-FROM_FOLDER = ("first_turns", "annotated", "unagreed", "self_labelled", "replay")
-"""Keys of a recipe that ask for files of the data folder."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """Examples of one split.
-
-    Attributes:
-        dialogues: turns, oldest first; the label is of the last one.
-        labels: [n] ids.
-        targets: float32 [n, 41], probabilities.
-        weights: float32 [n], weights in the loss: 1 for the task's own examples.
-    """
-
-    dialogues: list[list[str]]
-    labels: Ints
-    targets: Floats
-    weights: Floats
-
-    def __len__(self) -> int:
-        """Return the number of examples."""
-        return len(self.dialogues)
-
-    def take(self, rows: Ints | Bools) -> "Part":
-        """Return some of the examples, by number or by mask."""
-        numbers = np.arange(len(self))[rows]
-        return Part([self.dialogues[row] for row in numbers], self.labels[rows], self.targets[rows], self.weights[rows])
+SELF_LABELLED = "edos_amt/self_labeled_dialogs.csv"
+FREQUENT = Path(__file__).parents[1] / "recipes" / "minilm" / "frequent_turns.yaml"
+CONVERSATIONS = tuple(f"empathetic_dialogues/unannotated/{emotion}.csv" for emotion in EMOTIONS)
+ANNOTATED = tuple(f"empathetic_dialogues/annotated/{emotion}.csv" for emotion in EMOTIONS)
 
 
-@dataclass(frozen=True)
-class Data:
-    """The parts of a task.
-
-    Attributes:
-        train: the task's own training part and what the recipe adds to all of its epochs.
-        replay: further training examples, of which every epoch takes another sample.
-        validation: what chooses the epoch and the temperature.
-        test: what is looked at once; empty if a labelled set has no such split.
-        files: the files read: name, below the data folder or with the name of the labelled set, → where it lies.
-        left_out: how many texts were left out of the training because a held-out text is nearly equal, by source.
-    """
-
-    train: Part
-    replay: Part
-    validation: Part
-    test: Part
-    files: dict[str, Path]
-    left_out: dict[str, int]
-
-    @staticmethod
-    def licence(file: str) -> str:
-        """Return the licence of one of the files."""
-        licences = {"empathetic_dialogues": WEAK_LICENCE, "edos_amt": CROWD_LICENCE}
-        return licences.get(file.partition("/")[0], "as the README of the data set says")
-
-
-def load_data(recipe: ClassifierRecipe, folder: Path | None, cache: Path | None, labelled: Path | None = None) -> Data:
-    """Read the task's examples, and add the recipe's further sources to the training part, except what is near to a
-    held-out text.
+def further_sources(recipe: ClassifierRecipe, folder: Path, held_texts: set[str]) -> dict[str, tuple[float, Examples]]:
+    """Return the weight and the examples of every further source that the recipe names.
 
     Args:
         recipe: the training.
-        folder: the data folder; None will do with `labelled` and a recipe that asks for nothing else.
-        cache: folder that keeps embeddings for the next training.
-        labelled: a data set of `edos crowd seed` or `edos extend` whose splits are the task's parts, instead of the
-            authors' files and the recipe's split.
+        folder: the data folder.
+        held_texts: held-out texts, normalised by `plain_text`.
+    """
+    further: dict[str, tuple[float, Examples]] = {}
+    if recipe.frequent_turns:
+        further["frequent turns"] = recipe.frequent_turns, read_frequent(FREQUENT)
+    if recipe.first_turns:
+        further["first turns"] = recipe.first_turns, read_first_turns(folder, held_texts)
+    if recipe.annotated:
+        further["annotated turns"] = recipe.annotated, read_annotated(folder, held_texts)
+    if recipe.unagreed:
+        further["dialogues without agreement"] = recipe.unagreed, read_crowd(folder, agreed=False)
+    if recipe.replay:
+        further["texts of the weak labeler"] = recipe.replay, read_weak(folder)
+    if recipe.self_labelled:
+        further["self-labelled dialogues"] = recipe.self_labelled, read_self_labelled(folder)
+    return further
+
+
+def read_first_turns(folder: Path, held_texts: set[str]) -> Examples:
+    """Read the opening turn of every conversation of EmpatheticDialogues, labelled with the conversation's emotion.
+
+    A conversation is left out if its situation or any turn is among `held_texts` (normalised by `plain_text`).
+    """
+    openings = [
+        (next((turn["text"] for turn in each["turns"] if turn["speaker"] == "speaker"), ""), each["emotion"])
+        for each in _conversations([folder / name for name in CONVERSATIONS], held_texts)
+    ]
+    return single_turns([(text, emotion) for text, emotion in openings if text])
+
+
+def read_annotated(folder: Path, held_texts: set[str]) -> Examples:
+    """Read the other turns of these conversations with the labels of the authors' RoBERTa-sized classifier (annotated
+    EmpatheticDialogues), which acts as a teacher.
+
+    Conversations are left out as in `read_first_turns`, because the teacher was trained on their situations.
+    """
+    conversations = _conversations([folder / name for name in ANNOTATED], held_texts)
+    return single_turns([(turn["text"], turn["label"]) for each in conversations for turn in each["turns"][1:]])
+
+
+def _conversations(paths: Sequence[Path], held_texts: set[str]) -> Iterator[Row]:
+    for path in paths:
+        for row in read_conversations(path, annotated=path.parent.name == "annotated"):
+            if not isinstance(row, Reject):
+                texts = [row["situation"] or "", *(turn["text"] for turn in row["turns"])]
+                if not any(plain_text(text) in held_texts for text in texts):
+                    yield row
+
+
+def read_self_labelled(folder: Path) -> Examples:
+    """Read the dialogues that the authors' RoBERTa-sized classifier labelled with a confidence of at least 0.9 (EDOS,
+    Section 3.3.2), as labels of a teacher.
+    """
+    return labelled_last(read_extension(folder / SELF_LABELLED, "self-label"))
+
+
+SAMPLED = ("annotated turns", "texts of the weak labeler")
+FROM_FOLDER = ("first_turns", "annotated", "unagreed", "self_labelled", "replay")
+"""Recipe keys that need files of the data folder."""
+
+
+def load_data(
+    recipe: ClassifierRecipe,
+    folder: Path | None,
+    cache: Path | None,
+    labelled: str | Path | None = None,
+    wanted: Wanted | None = None,
+) -> Data:
+    """Read the task's examples and the recipe's further sources, without training examples that are near-duplicates of
+    held-out texts.
+
+    Args:
+        recipe: the training.
+        folder: the data folder; may be None if `labelled` is given and the recipe needs no other data.
+        cache: folder in which embeddings are cached.
+        labelled: used instead of the authors' files: a dataset of `edos crowd seed` or `edos extend`, with its splits,
+            or labelled dialogues in any other form (`read_own`).
+        wanted: what to learn from `labelled`.
 
     Raises:
-        ValueError: a part is left without examples (a labelled set needs no test part), or the data folder is needed
-            and not given.
+        ValueError: a split is empty (a labelled set needs no test split), the data folder is needed but not given, or
+            `labelled` is unusable.
     """
-    if folder is None and (
-        asked := [key for key in FROM_FOLDER if getattr(recipe, key)] or ([] if labelled else ["task"])
-    ):
+    if folder is None and (asked := _needed_of_folder(recipe, labelled)):
         raise ValueError(
             f"the recipe's {', '.join(asked)} needs files of the data folder: give --data-dir, or a recipe without"
         )
-    root = folder or Path()
-    own, held = _read_labelled(labelled, recipe, cache) if labelled else _read_authors(recipe, root, cache)
+    root, wanted = folder or Path(), wanted or Wanted()
+    if labelled is None:
+        own, held = _read_authors(recipe, root, cache)
+    elif is_seed(labelled):
+        own, held = _read_labelled(Path(labelled), recipe, cache, wanted)
+    else:
+        own, held = read_own(str(labelled), wanted, recipe), None
+    if not len(own.train):
+        raise ValueError(f"{labelled}: every training example is a near-duplicate of a held-out one: give other data")
+    return _with_further(replace(own, train=balanced(own.train, recipe.class_balance)), held, recipe, root, cache)
+
+
+def _with_further(own: Data, held: Floats | None, recipe: ClassifierRecipe, root: Path, cache: Path | None) -> Data:
+    """Add the recipe's further sources; `held` are the embeddings of the held-out last turns, None if not known."""
+    further = further_sources(recipe, root, _last_words(own))
+    if not further:
+        return own
+    if own.label_set != EDOS or own.several:
+        raise ValueError(
+            f"the recipe adds {' and '.join(further)}, which have the {len(EDOS)} labels of EDOS, but the labels are "
+            f"those of {own.label_set.name!r}: leave them out of the recipe; frequent_turns: 0 leaves out the first"
+        )
+    vectors = _embed_last(own.validation.dialogues + own.test.dialogues, cache) if held is None else held
     left_out, added = dict(own.left_out), {}
-    for source, (weight, more) in further_sources(recipe, root, _last_words(own)).items():
-        copies = _copies(more.dialogues, _embed_last(more.dialogues, cache), own, held, recipe.near_duplicate)
+    for source, (weight, more) in further.items():
+        copies = _copies(more.dialogues, _embed_last(more.dialogues, cache), own, vectors, recipe.near_duplicate)
         left_out[source] = int(copies.sum())
         added[source] = Part(more.dialogues, more.labels, more.targets, np.full(len(copies), weight, np.float32)).take(
             ~copies
         )
-    replay = _join([own.replay, *(added.pop(source) for source in SAMPLED if source in added)])
-    names = (
-        (WEAK_FILES if recipe.replay else ())
-        + (CROWD_FILES if recipe.unagreed else ())
-        + (CONVERSATIONS if recipe.first_turns else ())
-    )
-    names += (ANNOTATED if recipe.annotated else ()) + ((SELF_LABELLED,) if recipe.self_labelled else ())
-    files = own.files | {name: root / name for name in names}
-    return replace(own, train=_join([own.train, *added.values()]), replay=replay, files=files, left_out=left_out)
+    replay = join([own.replay, *(added.pop(source) for source in SAMPLED if source in added)])
+    files = own.files | {name: root / name for name in _files_of_sources(recipe)}
+    return replace(own, train=join([own.train, *added.values()]), replay=replay, files=files, left_out=left_out)
+
+
+def is_seed(labelled: str | Path) -> bool:
+    """Return whether a folder is a data set of `edos crowd seed` or `edos extend`, or was to be one."""
+    folder = Path(labelled)
+    return folder.is_dir() and any(labelled_path(folder, name) for name in SPLITS)
+
+
+def _needed_of_folder(recipe: ClassifierRecipe, labelled: str | Path | None) -> list[str]:
+    return [key for key in FROM_FOLDER if getattr(recipe, key)] or ([] if labelled else ["task"])
+
+
+def _files_of_sources(recipe: ClassifierRecipe) -> list[str]:
+    files = {
+        "replay": WEAK_FILES,
+        "unagreed": CROWD_FILES,
+        "first_turns": CONVERSATIONS,
+        "annotated": ANNOTATED,
+        "self_labelled": (SELF_LABELLED,),
+    }
+    return [file for key, own in files.items() if getattr(recipe, key) for file in own]
 
 
 def _read_authors(recipe: ClassifierRecipe, folder: Path, cache: Path | None) -> tuple[Data, Floats]:
-    """Read the authors' files of the task and split them as the recipe says; also return the embeddings of the held-out
-    last turns.
+    """Read the authors' files of the task and split them by the recipe; also return the embeddings of the held-out last
+    turns.
     """
     weak = recipe.task == "weak"
     frequent, examples = read_frequent(FREQUENT), read_weak(folder) if weak else read_crowd(folder)
@@ -150,7 +212,7 @@ def _read_authors(recipe: ClassifierRecipe, folder: Path, cache: Path | None) ->
     own = Part(
         examples.dialogues,
         examples.labels,
-        _targets(examples.targets, examples.labels, recipe),
+        targets_of(examples.targets, examples.labels, recipe),
         np.ones(len(parts), np.float32),
     )
     files = {name: folder / name for name in (WEAK_FILES if weak else CROWD_FILES)}
@@ -159,19 +221,22 @@ def _read_authors(recipe: ClassifierRecipe, folder: Path, cache: Path | None) ->
     ]
 
 
-def _read_labelled(folder: Path, recipe: ClassifierRecipe, cache: Path | None) -> tuple[Data, Floats]:
-    """Read the splits of a labelled set, without training rows near to a held-out one; labels that people did not give
-    have the recipe's weight.
+def _read_labelled(folder: Path, recipe: ClassifierRecipe, cache: Path | None, wanted: Wanted) -> tuple[Data, Floats]:
+    """Read the splits of a labelled set, without training rows near held-out rows; labels that were not given by people
+    get the weight in the recipe.
     """
+    wanted.check_no_columns(str(folder), seed=True)
     parts = []
-    for name in ("train", "validation", "test"):
-        read = read_labelled_rows(folder, name)
-        rows, weights = read.rows, (read.rows.weights * np.where(read.by_people, 1, recipe.extended)).astype(np.float32)
-        parts.append(
-            Part([*map(list, rows.turns)], rows.labels, _targets(rows.targets, rows.labels, recipe), weights).take(
-                weights > 0
-            )
-        )
+    read = {name: read_labelled_rows(folder, name) for name in SPLITS}
+    translation = translation_of(
+        read["train"].rows.label_set, as_parameter(wanted.labels.label_set), as_parameter(wanted.labels.label_map)
+    )
+    for each in read.values():
+        soft, kept = translated(each.rows.targets, translation, several=False)
+        labels = soft.argmax(axis=1) if translation.maps else each.rows.labels
+        weights = (each.rows.weights * np.where(each.by_people, 1, recipe.extended)).astype(np.float32)
+        part = Part([*map(list, each.rows.turns)], labels, targets_of(soft, labels, recipe), weights)
+        parts.append(part.take((weights > 0) & kept))
     train, validation, test = parts
     if not (len(train) and len(validation)):
         raise ValueError(
@@ -180,8 +245,9 @@ def _read_labelled(folder: Path, recipe: ClassifierRecipe, cache: Path | None) -
         )
     root = folder.resolve()
     files = {f"{root.name}/{path.relative_to(root).as_posix()}": path for path in labelled_files(root).values()}
+    own = translation.labels != EDOS
     data, held = (
-        Data(train, train.take(NONE), validation, test, files, {}),
+        Data(train, train.take(NONE), validation, test, files, {}, label_set=translation.labels, own=own),
         _embed_last(validation.dialogues + test.dialogues, cache),
     )
     copies = _copies(train.dialogues, _embed_last(train.dialogues, cache), data, held, recipe.near_duplicate)
@@ -189,32 +255,17 @@ def _read_labelled(folder: Path, recipe: ClassifierRecipe, cache: Path | None) -
 
 
 def _copies(dialogues: Sequence[Sequence[str]], vectors: Floats, data: Data, held: Floats, threshold: float) -> Bools:
-    """Return which dialogues have a last turn equal or near to a held-out one of the data, whose
+    """Return which dialogues have a last turn that equals or is near a held-out last turn, whose
     embeddings are `held`.
     """
-    # Another mark ("Really?" and "Really!") can move an embedding further than the threshold: equal words are compared
-    # besides.
+    # Texts are compared too, since another punctuation mark ("Really?" and "Really!") can move an embedding beyond the
+    # threshold.
     texts = _last_words(data)
     return np.array([plain_text(turns[-1]) in texts for turns in dialogues], bool) | _near(vectors, held, threshold)
 
 
 def _last_words(data: Data) -> set[str]:
-    """Return the words of all held-out last turns."""
     return {plain_text(turns[-1]) for part in (data.validation, data.test) for turns in part.dialogues}
-
-
-def mix_in(part: Part, probabilities: Floats, share: float) -> Part:
-    """Return the part with targets of which `share` are the given probabilities [n, 41]."""
-    return Part(
-        part.dialogues,
-        part.labels,
-        (share * probabilities + (1 - share) * part.targets).astype(np.float32),
-        part.weights,
-    )
-
-
-def _targets(soft: Floats, labels: Ints, recipe: ClassifierRecipe) -> Floats:
-    return (recipe.workers_share * soft + (1 - recipe.workers_share) * one_hot(labels)).astype(np.float32)
 
 
 def _embed_last(dialogues: Sequence[Sequence[str]], cache: Path | None) -> Floats:
@@ -222,16 +273,7 @@ def _embed_last(dialogues: Sequence[Sequence[str]], cache: Path | None) -> Float
 
 
 def _near(vectors: Floats, others: Floats, threshold: float) -> Bools:
-    """Return which rows have a cosine of at least the threshold with one of the others."""
     blocks = [
         (vectors[start : start + 1024] @ others.T >= threshold).any(axis=1) for start in range(0, len(vectors), 1024)
     ]
     return np.concatenate(blocks) if blocks else np.zeros(0, bool)
-
-
-def _join(parts: Sequence[Part]) -> Part:
-    dialogues = [turns for part in parts for turns in part.dialogues]
-    return Part(
-        dialogues,
-        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("labels", "targets", "weights")),
-    )

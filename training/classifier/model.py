@@ -1,4 +1,4 @@
-"""The model of a recipe: built from a backbone or a trained classifier, its input as token ids, its learning rates by
+"""The model of a recipe: built from a backbone or a trained classifier; its input as token ids; its learning rates by
 layer.
 """
 
@@ -18,9 +18,12 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
+from edos_dataset.augmentation.labelled import EDOS
 from edos_dataset.encoders.encoder import DEFAULT_MODEL, model_folder
+from edos_dataset.label_sets import BUILT_IN, LabelSet
 from edos_dataset.labeling.models.classifier import DialogueClassifier, DialogueClassifierConfig
 from edos_dataset.labeling.models.dialogue_pipeline import sequence
+from edos_dataset.labeling.models.saved_model import LABEL_SET, SEVERAL
 from edos_dataset.labels import LABEL_IDS, LABELS
 from training.classifier.recipe import ClassifierRecipe
 
@@ -29,8 +32,17 @@ ATTENTION_DROPOUTS = ("attention_probs_dropout_prob", "attention_dropout")
 NAMES: dict[str, Any] = {"num_labels": len(LABELS), "id2label": dict(enumerate(LABELS)), "label2id": dict(LABEL_IDS)}
 
 
+def names_of(labels: LabelSet) -> dict[str, Any]:
+    """Return the labels of a set as a configuration has them, and the set itself unless it is the default."""
+    if labels == EDOS:
+        return NAMES
+    kept = labels.name if labels.name in BUILT_IN else labels.described().as_dict()
+    ids = dict(labels.ids)
+    return {"num_labels": len(labels), "id2label": dict(enumerate(labels.labels)), "label2id": ids, LABEL_SET: kept}
+
+
 class OnBackbone(Protocol):
-    """A recipe of a model around a backbone."""
+    """The recipe of a model that has a backbone."""
 
     @property
     def base_model(self) -> str: ...  # noqa: D102 - see `ClassifierRecipe`
@@ -40,24 +52,58 @@ class OnBackbone(Protocol):
 
 
 def build_tokenizer(recipe: OnBackbone) -> PreTrainedTokenizerBase:
-    """Return the backbone's tokenizer, to which "[SEP]" in a text is text and not the end of a turn."""
-    tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
-        _backbone(recipe.base_model), split_special_tokens=True, trust_remote_code=False
-    )
+    """Return the backbone's tokenizer, set up to treat "[SEP]" in a text as text rather than the end of a turn.
+
+    Raises:
+        ValueError: there is none, or it has no token that begins or ends a text, so that its model is no encoder.
+    """
+    try:
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+            _backbone(recipe.base_model), split_special_tokens=True, trust_remote_code=False
+        )
+    except (OSError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise ValueError(
+            f"base_model {recipe.base_model} cannot be used: {reason}; give an encoder of the Hub, or the folder of one"
+        ) from error
+    if lacking := [name for name in ("cls", "sep", "pad") if getattr(tokenizer, f"{name}_token_id") is None]:
+        raise ValueError(
+            f"base_model {recipe.base_model} has no {lacking[0]} token: give an encoder, such as BERT, RoBERTa, "
+            "DeBERTa or ModernBERT"
+        )
     return tokenizer
 
 
-def build_model(recipe: ClassifierRecipe, tokenizer: PreTrainedTokenizerBase, start: Path | None) -> PreTrainedModel:
+def build_model(
+    recipe: ClassifierRecipe,
+    tokenizer: PreTrainedTokenizerBase,
+    start: Path | None,
+    labels: LabelSet = EDOS,
+    several: bool = False,
+) -> PreTrainedModel:
     """Return the model to train.
 
     Args:
         recipe: the training.
         tokenizer: the backbone's.
-        start: folder of a trained classifier of the same backbone whose weights are taken over, head included; without
-            it the head is new.
+        start: folder of a trained classifier with the same backbone whose weights to start from, including its head if
+            it has the same labels; without it the head is new.
+        labels: its labels.
+        several: whether a turn can have several of them.
+
+    Raises:
+        ValueError: the architecture cannot give a turn several labels, or `start` has another backbone.
     """
+    if several and recipe.architecture != "plain":
+        raise ValueError(
+            "turns with several labels need the recipe's architecture to be plain: --set architecture=plain"
+        )
     backbone = read_backbone(recipe, recipe.attention_dropout)
-    model = _plain(recipe, backbone) if recipe.architecture == "plain" else _ours(recipe, backbone, tokenizer)
+    names = names_of(labels)
+    if recipe.architecture == "plain":
+        model = _plain(recipe, backbone, names, several)
+    else:
+        model = _ours(recipe, backbone, tokenizer, names)
     if start is not None:
         _take_over(model, AutoModelForSequenceClassification.from_pretrained(start, trust_remote_code=False))
     if recipe.lora_rank:
@@ -65,7 +111,7 @@ def build_model(recipe: ClassifierRecipe, tokenizer: PreTrainedTokenizerBase, st
     elif recipe.frozen_embeddings:
         _encoder(model).get_input_embeddings().requires_grad_(False)
     if isinstance(model, DialogueClassifier):
-        # What the forward pass does not use is not trained: several processes would wait for its gradients.
+        # Parameters that the forward pass does not use are frozen: several processes would wait for their gradients.
         unused = ("encoder.pooler.", "attention_") if recipe.pooling == "mean" else ("encoder.pooler.",)
         for name, parameter in model.named_parameters():
             if name.startswith(unused):
@@ -74,15 +120,15 @@ def build_model(recipe: ClassifierRecipe, tokenizer: PreTrainedTokenizerBase, st
 
 
 def read_backbone(recipe: OnBackbone, attention_dropout: float, layers: int | None = None) -> PreTrainedModel:
-    """Return the backbone with its own weights.
+    """Return the backbone with its pretrained weights.
 
     Args:
-        recipe: names it, and the dropout of its hidden states.
-        attention_dropout: of its attention.
-        layers: that are kept, from below; None for all.
+        recipe: names the backbone and the dropout of its hidden states.
+        attention_dropout: dropout of its attention.
+        layers: number of layers to keep, from the lowest; None for all.
 
     Raises:
-        ValueError: it has not so many layers.
+        ValueError: it has fewer layers.
     """
     settings = AutoConfig.from_pretrained(_backbone(recipe.base_model), trust_remote_code=False)
     for names, value in ((HIDDEN_DROPOUTS, recipe.encoder_dropout), (ATTENTION_DROPOUTS, attention_dropout)):
@@ -93,26 +139,29 @@ def read_backbone(recipe: OnBackbone, attention_dropout: float, layers: int | No
         if not 1 <= layers <= settings.num_hidden_layers:
             raise ValueError(f"layers is {layers}, but {recipe.base_model} has {settings.num_hidden_layers}")
         settings.num_hidden_layers = layers
-    # Weights are trained in single precision whatever they are stored in; `precision` is that of the forward pass.
+    # Weights are trained in single precision, however they are stored; `precision` applies to the forward pass.
     backbone: PreTrainedModel = AutoModel.from_pretrained(
         _backbone(recipe.base_model), config=settings, dtype=torch.float32, trust_remote_code=False
     )
     return backbone
 
 
-def _plain(recipe: ClassifierRecipe, backbone: PreTrainedModel) -> PreTrainedModel:
-    """Return the backbone's stock classifier, which has its own pooler; the encoder's weights are the same."""
+def _plain(
+    recipe: ClassifierRecipe, backbone: PreTrainedModel, names: dict[str, Any], several: bool
+) -> PreTrainedModel:
+    """Return the backbone's stock classifier, which has its own pooler, with the encoder weights of the backbone."""
     config = backbone.config
-    own = {"classifier_dropout": recipe.dropout, "problem_type": "single_label_classification"}
-    config.update({**NAMES, **own, "context": recipe.context})
+    own = {"classifier_dropout": recipe.dropout, "problem_type": SEVERAL if several else "single_label_classification"}
+    config.update({**names, **own, "context": recipe.context})
     model: PreTrainedModel = AutoModelForSequenceClassification.from_config(config, trust_remote_code=False)  # type: ignore[no-untyped-call]
     model.base_model.load_state_dict(backbone.state_dict(), strict=False)
     return model
 
 
-def _ours(recipe: ClassifierRecipe, backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> PreTrainedModel:
-    """Return our classifier around the backbone."""
-    path = "_name_or_path"  # of this machine
+def _ours(
+    recipe: ClassifierRecipe, backbone: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, names: dict[str, Any]
+) -> PreTrainedModel:
+    path = "_name_or_path"  # a path on this machine
     model = DialogueClassifier(
         DialogueClassifierConfig(
             encoder={key: value for key, value in backbone.config.to_dict().items() if key != path},
@@ -124,7 +173,7 @@ def _ours(recipe: ClassifierRecipe, backbone: PreTrainedModel, tokenizer: PreTra
             max_tokens=recipe.max_tokens,
             dropout=recipe.dropout,
             context=recipe.context,
-            **NAMES,
+            **names,
         )
     )
     model.encoder.load_state_dict(backbone.state_dict())
@@ -136,11 +185,12 @@ def _encoder(model: PreTrainedModel) -> PreTrainedModel:
 
 
 def _take_over(model: PreTrainedModel, trained: PreTrainedModel) -> None:
-    """Load the weights of a trained classifier: its encoder always, its head if it is of the same form."""
+    """Load the weights of a trained classifier: always its encoder, and its head if it has the same labels."""
     own, prefix = model.state_dict(), f"{trained.base_model_prefix}."
     known = {
         re.sub(f"^{re.escape(prefix)}", f"{model.base_model_prefix}.", name): value
         for name, value in trained.state_dict().items()
+        if name.startswith(prefix) or trained.config.id2label == model.config.id2label
     }
     for name, value in own.items():
         inside = name.startswith(f"{model.base_model_prefix}.") and "pooler" not in name
@@ -166,7 +216,7 @@ def _add_adapters(encoder: nn.Module, recipe: ClassifierRecipe) -> None:
 
 
 def merge_adapters(model: nn.Module) -> None:
-    """Fold LoRA adapters into the weights that they change, so that the saved model is a plain one."""
+    """Merge LoRA adapters into the weights that they modify, so that the saved model needs no adapters."""
     from peft.tuners.tuners_utils import BaseTunerLayer
 
     for name, module in list(model.named_modules()):
@@ -179,7 +229,7 @@ def merge_adapters(model: nn.Module) -> None:
 def token_ids(
     recipe: ClassifierRecipe, tokenizer: PreTrainedTokenizerBase, dialogues: Sequence[Sequence[str]]
 ) -> list[list[int]]:
-    """Return the input of every dialogue, newest turn first, at most `max_tokens` long; the history is cut to `context`
+    """Return the input of every dialogue, newest turn first, at most `max_tokens` long, with at most `context` earlier
     turns.
     """
     kept = [list(turns) if recipe.context is None else list(turns[-recipe.context - 1 :]) for turns in dialogues]
@@ -198,8 +248,8 @@ def separators_between(tokenizer: PreTrainedTokenizerBase) -> int:
 
 
 def parameter_groups(model: PreTrainedModel, recipe: ClassifierRecipe) -> list[dict[str, Any]]:
-    """Return the trained parameters with their learning rates: `head_learning_rate` outside the encoder, inside it less
-    from layer to layer downwards.
+    """Return the trained parameters with their learning rates: `head_learning_rate` outside the encoder, and rates that
+    decrease from layer to layer downwards inside it.
 
     Biases and normalisations have no weight decay.
     """
@@ -217,8 +267,8 @@ def parameter_groups(model: PreTrainedModel, recipe: ClassifierRecipe) -> list[d
 
 
 def grouped(rates: Iterable[tuple[nn.Parameter, float]], weight_decay: float) -> list[dict[str, Any]]:
-    """Return those of some parameters that are trained in groups of one learning rate and weight decay, as optimizers
-    take them; biases and normalisations have no weight decay.
+    """Return the trained parameters as optimizer groups, each with one learning rate and weight decay. Biases and
+    normalisations have no weight decay.
     """
     groups: dict[tuple[float, float], list[nn.Parameter]] = {}
     for parameter, rate in rates:

@@ -1,1 +1,1 @@
-"""The response models and the predictor of the answer's label: recipe, data, batches, training, results."""
+"""The response models and the predictor of the response's label: recipe, data, batches, training, results."""

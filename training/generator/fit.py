@@ -1,6 +1,7 @@
-"""Updates, evaluations and checkpoints of a response model's training."""
+"""The training loop of a response model: updates, evaluations and checkpoints."""
 
 import argparse
+import math
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -11,18 +12,125 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.optimizer import AcceleratedOptimizer
+from accelerate.utils import gather_object
 
-from edos_dataset.arrays import Ints
-from training.classifier.batches import WeightAverage
+from edos_dataset.arrays import Doubles, Ints
+from training.classifier.fit import WeightAverage
 from training.classifier.model import grouped
-from training.generator.batches import epoch, forward_passes, updates_in_epoch
-from training.generator.measure import costs_of, figures_of, history_gain
-from training.generator.pairs import Pairs
+from training.generator.pairs import Pairs, epoch, forward_passes, updates_in_epoch
 from training.generator.recipe import GeneratorRecipe
-from training.generator.tasks import Learner, Task
-from training.loop.checkpoints import Progress, resume
-from training.loop.log import Log
-from training.loop.rates import rate_factor
+from training.generator.tasks import Learner, OwnTask, Task, among_strangers
+from training.loop import Log, Progress, rate_factor, resume
+
+_OF_GAIN = 1000
+"""Maximum number of pairs on which the gain of histories is measured."""
+
+
+def costs_of(
+    model: torch.nn.Module,
+    task: Task,
+    pairs: Pairs,
+    rows: Ints,
+    recipe: GeneratorRecipe,
+    accelerator: Accelerator,
+    strange: bool = False,
+) -> tuple[Doubles, Ints]:
+    """Return the cost of each pair's targets, nats [rows], and how many of them are the most probable token, [rows].
+
+    Every process computes a part and receives all. `strange` pairs every target with the history of another pair.
+    """
+    model.eval()
+    parts: list[tuple[Ints, Doubles, Ints]] = []
+    passes = forward_passes(rows, pairs, 2 * recipe.micro_tokens)
+    with torch.inference_mode(), accelerator.autocast():
+        for batch in passes[accelerator.process_index :: accelerator.num_processes]:
+            inputs = {name: value.to(accelerator.device) for name, value in task.batch(pairs, batch).items()}
+            nats, right = task.losses(model, among_strangers(inputs) if strange else inputs, 0.0)
+            parts.append((batch, nats.double().cpu().numpy(), right.cpu().numpy()))
+    parts = gather_object(parts)  # a process may have had no pairs
+    nats_of, right_of = np.zeros(len(pairs)), np.zeros(len(pairs), np.int64)
+    for batch, nats_here, right_here in parts:
+        nats_of[batch], right_of[batch] = nats_here, right_here
+    return nats_of[rows], right_of[rows]
+
+
+def history_gain(
+    model: torch.nn.Module, task: Task, pairs: Pairs, recipe: GeneratorRecipe, accelerator: Accelerator
+) -> float | None:
+    """Return how many nats more a target costs after the history of another pair than after its own.
+
+    Near 0, the model ignores the history, however low its perplexity. None if history and answer are one sequence, or
+    if there is only one pair.
+    """
+    if not isinstance(task, OwnTask) or len(pairs) < 2:
+        return None
+    rows = np.sort(np.random.default_rng([recipe.seed, len(pairs)]).permutation(len(pairs))[:_OF_GAIN])
+    own, others = (
+        costs_of(model, task, pairs, rows, recipe, accelerator, strange)[0].sum() for strange in (False, True)
+    )
+    return float(others - own) / int(task.targets(pairs)[rows].sum())
+
+
+def figures_of(task: Task, pairs: Pairs, rows: Ints, nats: Doubles, right: Ints) -> dict[str, float]:
+    """Return cross-entropy (nats per target), perplexity, fraction of targets that are the most probable, and for
+    answers the perplexity per word: all nats, including those of the ends, divided by the number of words.
+    """
+    targets = int(task.targets(pairs)[rows].sum())
+    words = int(pairs.words[pairs.answer[rows]].sum())
+    cross_entropy = float(nats.sum()) / targets
+    found = {"cross_entropy": cross_entropy, "perplexity": _exp(cross_entropy)}
+    if targets > len(rows):
+        found["perplexity_per_word"] = _exp(float(nats.sum()) / max(1, words))
+    return found | {"accuracy": float(right.sum()) / targets}
+
+
+def measured(
+    model: torch.nn.Module, task: Task, pairs: Pairs, recipe: GeneratorRecipe, accelerator: Accelerator
+) -> dict[str, Any]:
+    """Return the metrics of a split, with its numbers of pairs, targets and words."""
+    rows = np.arange(len(pairs))
+    nats, right = costs_of(model, task, pairs, rows, recipe, accelerator)
+    sizes = {"pairs": len(pairs), "targets": int(task.targets(pairs).sum())}
+    sizes |= {"words": int(pairs.words[pairs.answer].sum()), **pairs.left_out}
+    gain = history_gain(model, task, pairs, recipe, accelerator)
+    gains = {} if gain is None else {"history_gain": gain}
+    return figures_of(task, pairs, rows, nats, right) | gains | sizes
+
+
+def unigram(task: Task, train: Pairs, part: Pairs, vocabulary: int, of_labels: bool) -> dict[str, float]:
+    """Return the metrics of a unigram model: each token (or, for the predictor, each label) has its relative frequency
+    in the answers of the training split, with add-one smoothing.
+    """
+    counts = target_counts(train, vocabulary, of_labels)
+    nats = -np.log(counts / counts.sum())
+    rows = np.arange(len(part))
+    asked = _targets(part, rows, of_labels)
+    figures = figures_of(task, part, rows, nats[asked], (asked == counts.argmax()).astype(np.int64))
+    return {name: round(value, 4) for name, value in figures.items()}
+
+
+def target_counts(train: Pairs, vocabulary: int, of_labels: bool) -> Doubles:
+    """Return the count of each token in the answers of the training split, or of each answer's label, plus one,
+    [vocabulary].
+    """
+    counts = np.ones(vocabulary)
+    for batch in np.array_split(np.arange(len(train)), max(1, len(train) // 10_000)):
+        found, times = np.unique(_targets(train, batch, of_labels), return_counts=True)
+        counts[found] += times
+    return counts
+
+
+def _targets(pairs: Pairs, rows: Ints, of_labels: bool) -> Ints:
+    if of_labels:
+        return pairs.labels[pairs.answer[rows]].astype(np.int64)
+    answer = pairs.answer[rows]
+    begin, lengths = pairs.bounds[answer] + pairs.before[answer], pairs.answer_tokens[rows]
+    steps = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return pairs.tokens[np.repeat(begin, lengths) + steps].astype(np.int64)
+
+
+def _exp(nats: float) -> float:
+    return math.exp(nats) if nats < 700 else math.inf
 
 
 def fit(
@@ -33,11 +141,11 @@ def fit(
     accelerator: Accelerator,
     arguments: argparse.Namespace,
 ) -> Progress:
-    """Train to the end of the updates or of patience, and leave the model with the weights of the lowest validation
+    """Train until the updates end or patience runs out, and leave the model with the weights of the lowest validation
     cross-entropy.
 
     Raises:
-        ValueError: the folder is of another training, or the loss is no number.
+        ValueError: the folder belongs to another training, or the loss is not a number.
     """
     model, task = learner.model, learner.task
     updates = updates_of(train, recipe)
@@ -85,20 +193,22 @@ def fit(
 
 
 def updates_of(train: Pairs, recipe: GeneratorRecipe) -> int:
-    """Return the number of all updates."""
+    """Return the total number of updates."""
     every = recipe.epochs * updates_in_epoch(train, recipe)
     return min(every, recipe.updates) if recipe.updates else every
 
 
 def looks_of(train: Pairs, recipe: GeneratorRecipe) -> set[int]:
-    """Return after which updates the validation part is evaluated: evenly in every epoch, and after the last."""
+    """Return the updates after which the validation split is evaluated: evenly spread in every
+    epoch, and the last one.
+    """
     each, last = updates_in_epoch(train, recipe), updates_of(train, recipe)
     every = np.linspace(0, recipe.epochs * each, recipe.epochs * recipe.evaluations + 1).round().astype(int)
     return {int(update) for update in every[1:] if update < last} | {last}
 
 
 def plan(train: Pairs, recipe: GeneratorRecipe, done: int) -> Iterator[Ints]:
-    """Yield the rows of the updates that are still to come."""
+    """Yield the rows of the remaining updates."""
     each, last = updates_in_epoch(train, recipe), updates_of(train, recipe)
     for number in range(done // each, recipe.epochs):
         for place, rows in enumerate(epoch(train, recipe, number)):
@@ -115,16 +225,16 @@ def take_step(
     recipe: GeneratorRecipe,
     accelerator: Accelerator,
 ) -> float:
-    """Update the weights by some pairs, each process by its share of them; return the mean loss (nats) of all, over
-    targets or over pairs as the recipe says.
+    """Update the weights on some pairs, split over the processes; return the mean loss (nats) of all, over targets or
+    pairs as the recipe states.
     """
     model.train()
     targets = task.targets(pairs)
     total = float(targets[rows].sum()) if recipe.mean_over == "tokens" else float(len(rows))
-    # Sorted by length before they are dealt out, so that the processes get equally much to do.
+    # Sorted by length before they are distributed, so that all processes have about the same work.
     ranked = rows[np.argsort(pairs.history_tokens[rows] + pairs.answer_tokens[rows], kind="stable")]
     own = ranked[accelerator.process_index :: accelerator.num_processes]
-    silent = len(own) == 0  # every process must take part in the exchange of gradients
+    silent = len(own) == 0  # every process must take part in the gradient exchange
     passes = forward_passes(ranked[:1] if silent else own, pairs, recipe.micro_tokens)
     summed = torch.zeros((), device=accelerator.device)
     for number, batch in enumerate(passes, start=1):
@@ -134,7 +244,7 @@ def take_step(
             with accelerator.autocast():
                 nats, _ = task.losses(model, inputs, recipe.label_smoothing)
             loss = (nats * share).sum() / total * (not silent)
-            # Gradients are averaged over the processes, and the loss is a sum over them.
+            # Gradients are averaged over processes, but the loss is a sum over them.
             accelerator.backward(loss * accelerator.num_processes)
         summed += loss.detach()
     if recipe.gradient_norm:
@@ -145,7 +255,7 @@ def take_step(
 
 
 def _chosen(validation: Pairs, recipe: GeneratorRecipe) -> Ints:
-    """Return the pairs by which the training is evaluated, the same every time."""
+    """Return the pairs on which the training is evaluated, the same every time."""
     rows = np.arange(len(validation))
     if not recipe.validation_pairs or recipe.validation_pairs >= len(rows):
         return rows
@@ -155,6 +265,6 @@ def _chosen(validation: Pairs, recipe: GeneratorRecipe) -> Ints:
 def fingerprint(
     recipe: GeneratorRecipe, train: Pairs, validation: Pairs, arguments: argparse.Namespace
 ) -> dict[str, Any]:
-    """Return what must be equal for a checkpoint to be gone on from; the number of processes need not be."""
+    """Return what must match for a training to be resumed from a checkpoint; the number of processes may differ."""
     parts = {"train": train.digest(), "validation": validation.digest()}
     return {"recipe": asdict(recipe), **parts, "start": str(arguments.start)}

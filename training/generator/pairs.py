@@ -1,6 +1,8 @@
-"""A part of the corpus as token ids: every turn once, in one long row, of which histories and answers are stretches."""
+"""A split of the corpus as token ids: every turn is stored once in one array, and histories and answers are slices of
+it.
+"""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -11,9 +13,10 @@ import pyarrow as pa
 from transformers import PreTrainedTokenizerBase
 
 from edos_dataset.arrays import Ints
+from training.generator.recipe import GeneratorRecipe
 
 _AT_ONCE = 20_000
-"""Turns that are tokenised at once."""
+"""Number of turns tokenised at once."""
 
 
 @dataclass(frozen=True)
@@ -21,17 +24,17 @@ class Pairs:
     """Answers with their histories. Every turn from the second on is an answer.
 
     Attributes:
-        tokens: int32 [tokens of all turns], each turn framed: what stands before its words, the words, what ends it.
-        bounds: int64 [turns + 1], where each turn begins in it.
-        before: int16 [turns], tokens that stand before the words.
+        tokens: int32 [tokens of all turns]; each turn has a prefix, its words, and an end.
+        bounds: int64 [turns + 1], where each turn begins in `tokens`.
+        before: int16 [turns], number of prefix tokens.
         turn_of: int32 [tokens], the turn of each token.
-        places: int32 [turns], number of the turn in its dialogue, from 0.
-        labels: int8 [turns], ids; 0 where no labels are read.
-        words: int32 [turns], as blanks part them.
+        places: int32 [turns], index of the turn in its dialogue, from 0.
+        labels: int8 [turns], label ids; 0 if no labels are read.
+        words: int32 [turns], number of whitespace-separated words.
         first: int64 [pairs], the oldest turn of the history.
-        answer: int64 [pairs], the turn that answers; the turns between are the history.
-        max_tokens: of a history and of an answer.
-        left_out: reason → pairs.
+        answer: int64 [pairs], the answering turn; the turns from `first` to it are the history.
+        max_tokens: maximum length of a history and of an answer.
+        left_out: reason → number of pairs.
     """
 
     tokens: npt.NDArray[np.int32]
@@ -51,7 +54,7 @@ class Pairs:
 
     @cached_property
     def begin(self) -> Ints:
-        """[pairs], where the history begins in the tokens: at its oldest turn, or within a turn that is too long."""
+        """[pairs], where the history begins in `tokens`: at its oldest turn, or within a turn that is too long."""
         return np.maximum(self.bounds[self.first], self.bounds[self.answer] - self.max_tokens)
 
     @cached_property
@@ -61,11 +64,11 @@ class Pairs:
 
     @cached_property
     def answer_tokens(self) -> Ints:
-        """[pairs], tokens of each answer that are to be learned: its words and its end."""
+        """[pairs], number of tokens of each answer that are predicted: its words and its end."""
         return self.bounds[self.answer + 1] - self.bounds[self.answer] - self.before[self.answer]
 
     def digest(self) -> str:
-        """Return a digest of all of it."""
+        """Return a digest of all data."""
         found = sha256(str(self.max_tokens).encode())
         for each in (self.tokens, self.bounds, self.before, self.labels, self.first, self.answer):
             found.update(each.tobytes())
@@ -81,15 +84,15 @@ def pairs_of(
 ) -> Pairs:
     """Return the pairs of conversations.
 
-    A history is cut to `max_tokens` by leaving out its oldest turns, and to `history_turns`; a newest turn that alone
-    is longer keeps its end. An answer that is longer is left out.
+    A history is cut to `max_tokens` and `history_turns` by dropping its oldest turns; if the newest turn alone is
+    longer, its end is kept. Longer answers are left out.
 
     Args:
         table: CONVERSATIONS.
-        tokenizer: of the model; its end token stands before and behind every turn.
-        max_tokens: of a history, and of an answer.
-        history_turns: of a history at most; None for any number.
-        drop: leave out a pair whose history is longer, as the papers do.
+        tokenizer: the model's; its end token precedes and follows every turn.
+        max_tokens: maximum length of a history, and of an answer.
+        history_turns: maximum number of turns of a history; None for no limit.
+        drop: leave out pairs with longer histories, as the papers do.
     """
     texts, offsets = table["texts"].combine_chunks(), table["texts"].combine_chunks().offsets.to_numpy()
     offsets, flat = offsets - offsets[0], texts.flatten().to_pylist()
@@ -124,7 +127,7 @@ def pairs_of(
 
 
 def _tokenised(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> tuple[npt.NDArray[np.int32], Ints]:
-    """Return the tokens of all turns, each between two end tokens, and how many each has with them."""
+    """Return the tokens of all turns, each between two end tokens, and the length of each with its end tokens."""
     parts, lengths = [], []
     end = tokenizer.eos_token_id
     for start in range(0, len(texts), _AT_ONCE):
@@ -134,3 +137,68 @@ def _tokenised(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> tupl
         lengths += [len(ids) + 2 for ids in read]
     joined = np.concatenate(parts) if parts else np.zeros(0, np.int32)
     return joined, np.array(lengths, np.int64)
+
+
+def updates_in_epoch(pairs: Pairs, recipe: GeneratorRecipe) -> int:
+    """Return the number of updates in an epoch, by pairs or by tokens."""
+    if recipe.batch:
+        return max(1, round(len(pairs) / recipe.batch))
+    tokens = int(pairs.history_tokens.sum() + pairs.answer_tokens.sum())
+    return max(1, min(len(pairs), round(tokens / recipe.batch_tokens)))
+
+
+def epoch(pairs: Pairs, recipe: GeneratorRecipe, number: int) -> Iterator[Ints]:
+    """Yield the rows of every update of an epoch, in an order determined by the recipe's seed.
+
+    The pairs are shuffled and divided into pools of several updates. In a pool they are sorted by length and cut into
+    equal updates, by pairs or by tokens, and the updates are shuffled.
+    """
+    generator = np.random.default_rng([recipe.seed, number])
+    history, answer = pairs.history_tokens, pairs.answer_tokens
+    size = np.ones(len(pairs), np.int64) if recipe.batch else history + answer
+    updates = updates_in_epoch(pairs, recipe)
+    pools = max(1, round(updates / recipe.pool))
+    shuffled = generator.permutation(len(pairs))
+    counts = np.diff(np.linspace(0, updates, pools + 1).round().astype(int))
+    for pool, count in zip(_cut(shuffled, size, counts), counts, strict=True):
+        if recipe.pool > 1:
+            pool = pool[by_lengths(history[pool], answer[pool], count)]
+        parts = _cut(pool, size, np.ones(count))
+        yield from (parts[place] for place in generator.permutation(len(parts)))
+
+
+def _cut(rows: Ints, size: Ints, shares: np.ndarray) -> list[Ints]:
+    """Cut rows into non-empty groups whose sizes are proportional to the shares."""
+    ends = np.cumsum(size[rows])
+    wanted = np.cumsum(shares)[:-1] / np.sum(shares) * ends[-1]
+    cuts = np.searchsorted(ends, wanted, side="left") + 1
+    lowest = np.arange(1, len(shares))
+    cuts = np.maximum.accumulate(cuts - lowest) + lowest  # each group has a row
+    return np.split(rows, np.minimum(cuts, len(rows) - len(shares) + lowest))
+
+
+def by_lengths(first: Ints, second: Ints, groups: int) -> Ints:
+    """Return an order in which neighbours have similar lengths of both kinds: sorted by the first and cut into strips,
+    which are sorted by the second in alternating directions.
+    """
+    order = np.argsort(first, kind="stable")
+    strips = np.array_split(order, max(1, round(groups**0.5)))
+    ways = (strip[np.argsort(second[strip] * (-1) ** number, kind="stable")] for number, strip in enumerate(strips))
+    return np.concatenate(list(ways))
+
+
+def forward_passes(rows: Ints, pairs: Pairs, budget: int) -> list[Ints]:
+    """Cut rows into batches of similar length, so that rows times (longest history + longest answer) is at most the
+    budget. A longer pair is a batch of its own.
+    """
+    history, answer = pairs.history_tokens[rows], pairs.answer_tokens[rows]
+    groups = int(np.ceil((history + answer).sum() / budget))
+    batches: list[Ints] = []
+    start = widest = longest = 0
+    order = by_lengths(history, answer, groups)
+    for place, row in enumerate(order.tolist()):
+        widest, longest = max(widest, int(history[row])), max(longest, int(answer[row]))
+        if place > start and (place + 1 - start) * (widest + longest) > budget:
+            batches.append(rows[order[start:place]])
+            start, widest, longest = place, int(history[row]), int(answer[row])
+    return [*batches, rows[order[start:]]]

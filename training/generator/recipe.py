@@ -1,75 +1,78 @@
-"""What a recipe of `train_generator.py` may say: one YAML file, every key with its default here."""
+"""The recipe of `train_generator.py`: a YAML file; the defaults of all keys are given here."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from edos_dataset.runs.foreign import ForeignError, read_yaml, shown, yaml_of
 from edos_dataset.runs.recipes import RecipeError, build
-from training.loop.rates import Schedule
+from training.loop import Schedule
+from training.settings import read_settings
 
 Kind = Literal["plain", "empathetic", "predictor", "causal_lora", "seq2seq_lora", "gpt2_two_heads"]
 
 LABELLED = ("empathetic", "predictor")
-"""Kinds that need a label of every turn, whatever their recipe says."""
+"""Kinds that always need a label for every turn."""
 
 OF_OTHERS = ("causal_lora", "seq2seq_lora", "gpt2_two_heads")
-"""Kinds that start from a model of others."""
+"""Kinds that start from a third-party model."""
 
 
 @dataclass(frozen=True)
 class GeneratorRecipe:
-    """A training of a model that answers, or of the predictor of the answer's label.
+    """A training of a response model, or of the predictor of the response's label.
 
     Data:
         kind: "plain" (Transformer), "empathetic" (with labels and speakers, conditioned on the answer's label),
-            "predictor" (of the answer's label), "causal_lora" and "seq2seq_lora" (adapters in a model of the Hub),
+            "predictor" (of the answer's label), "causal_lora" and "seq2seq_lora" (adapters in a model on the Hub),
             "gpt2_two_heads" (language model and next utterance).
-        data: sources, each "empathetic_dialogues", "dailydialog", or a config of the data set given by `--dialogues`:
+        data: sources, each "empathetic_dialogues", "dailydialog", or a config of the dataset given by `--dialogues`:
             "os", "edos", "edos_initial", ...
-        labeler: labels the turns that have no label, where the kind needs them: a name that `load_labeler` knows; null
-            for none.
-        relabel: label all turns by it, also those that have a label.
-        split_seed: of the division into parts, by documents, where the data give none.
-        max_tokens: of a history, and of an answer.
-        history_turns: most turns of a history; null for all that `max_tokens` has room for.
-        long_pairs: what becomes of a longer history: "cut" (its oldest turns go) or "drop" (the pair is left out, as in
-            the papers). An answer that is longer is left out.
+        labeler: labels the turns without labels, if the kind needs them: a name that `load_labeler` accepts; null for
+            none.
+        relabel: label all turns with it, including labelled ones.
+        split_seed: seed of the split by documents, if the data state none.
+        max_tokens: maximum length of a history, and of an answer.
+        history_turns: maximum number of turns of a history; null for all that fit in `max_tokens`.
+        long_pairs: what happens to longer histories: "cut" (oldest turns are dropped) or "drop" (the pair is left out,
+            as in the papers). Longer answers are always left out.
 
     Model:
-        tokenizer: Hub id or folder; "" for one learned from the training part, or that of the model it starts from.
-        vocabulary: tokens of the learned one.
+        tokenizer: Hub id or folder; "" for one trained on the training split, or that of the starting model.
+        vocabulary: size of the trained tokenizer.
         hidden_size, layers, heads, intermediate_size, dropout, tie_output: see `ResponseConfig`.
-        initial: standard deviation of the weights before training. Of a small one the layers change little at first, so
-            that the tokens of a history stay apart until the decoder has learned to look at them.
-        first_bias: the biases of the output layer before training, of models of ours: the logarithm of how often each
-            token comes ("frequencies"), or 0. From 0, the first thing learned is one vector that all histories share,
-            and it may drown what tells them apart for good: see `history_gain` in `metrics.json`.
-        base_model: Hub id or folder of the model of others that is trained.
-        label_form: how it is told labels: "none", "words" (in brackets before a turn) or "tokens" (one new token each).
-        lora_rank: of the adapters; 0 trains all weights.
-        next_utterance: weight of the next-utterance loss of two heads; `language_model` is that of the other.
+        initial: standard deviation of the initial weights. If it is small, the layers change little at first, so that
+            the tokens of a history stay distinct until the decoder has learned to attend to them.
+        first_bias: initial biases of the output layer, for our own models: the log frequency of each token
+            ("frequencies"), or 0. From 0, the model first learns one vector that all histories share, which can
+            permanently hide their differences: see `history_gain` in `metrics.json`.
+        base_model: Hub id or folder of the third-party model to train.
+        label_form: how that model gets labels: "none", "words" (in brackets before a turn) or "tokens" (a new token for
+            each).
+        lora_rank: rank of the adapters; 0 trains all weights.
+        next_utterance: weight of the next-utterance loss of two heads; `language_model` is that of the other loss.
 
     Optimisation:
-        batch: pairs of an update, over all processes; 0 for as many as `batch_tokens` has room for.
-        batch_tokens: tokens of an update, of histories and answers, without padding.
-        pool: updates whose pairs are sorted by length together, so that little is padded; 1 for none.
-        micro_tokens: most tokens, padding included, of a forward pass in one process: an update is accumulated over
-            as many as it takes.
-        epochs: passes over the training part.
-        updates: end after so many; 0 for all of the epochs.
-        learning_rate: highest of AdamW.
-        warmup: share of the updates in which it rises; `warmup_updates`, if not 0, their number.
+        batch: pairs per update, over all processes; 0 for as many as fit in `batch_tokens`.
+        batch_tokens: tokens per update, of histories and answers, without padding.
+        pool: number of updates whose pairs are sorted by length together to reduce padding; 1 for none.
+        micro_tokens: maximum number of tokens, padding included, in a forward pass of one process; gradients are
+            accumulated over the passes of an update.
+        epochs: passes over the training split.
+        updates: stop after this many updates; 0 for no limit.
+        learning_rate: peak rate of AdamW.
+        warmup: fraction of the updates in which the rate rises; `warmup_updates`, if not 0, is their number.
         schedule: "linear" (to zero), "constant" or "inverse_root".
-        weight_decay, gradient_norm (0 for no bound), beta_2, epsilon: as usual.
-        label_smoothing: share of a target's probability that is spread over all tokens.
-        mean_over: what the loss is a mean over: "tokens", or "pairs", each the mean over its own tokens (the papers).
-        averaging: decay of the moving average of the weights, which is what is evaluated and kept; 0 for none.
-        evaluations: evaluations of the validation part in an epoch; `validation_pairs` of it, 0 for all.
-        patience: evaluations without a lower validation cross-entropy after which training stops; 0 for never.
-        precision: "no", "bf16", "fp16", or "auto": bf16 where processors or GPU multiply in it.
-        seed: of everything random.
+        weight_decay, gradient_norm (0 for no limit), beta_2, epsilon: as usual.
+        label_smoothing: fraction of a target's probability that is spread over all tokens.
+        mean_over: what the loss is averaged over: "tokens", or "pairs", each averaged over its own tokens (the papers).
+        averaging: decay of the moving average of the weights, which are evaluated and saved; 0 for none.
+        evaluations: number of evaluations on the validation split per epoch, on `validation_pairs` of its pairs, 0 for
+            all.
+        patience: number of evaluations without a lower validation cross-entropy after which training stops; 0 to never
+            stop.
+        precision: "no", "bf16", "fp16", or "auto": bf16 if the processor or GPU supports it.
+        seed: seed of all randomness.
     """
 
     name: ClassVar[str] = "generator"
@@ -124,7 +127,7 @@ class GeneratorRecipe:
 
     @property
     def labelled(self) -> bool:
-        """Whether turns need labels."""
+        """Whether the turns need labels."""
         return self.kind in LABELLED or (self.kind in OF_OTHERS[:2] and self.label_form != "none")
 
 
@@ -138,36 +141,14 @@ def read_recipe(path: Path, changes: Sequence[str] = ()) -> GeneratorRecipe:
 
     Args:
         path: the YAML file.
-        changes: texts "KEY=VALUE", the value as YAML, that take the place of what the file says.
+        changes: texts "KEY=VALUE", the value as YAML, that override the file.
 
     Raises:
-        RecipeError: a key that is none, or a value of the wrong type or out of range.
+        RecipeError: a key is unknown, or a value has the wrong type or is out of range.
     """
-    try:
-        settings = read_yaml(path) or {}
-    except ForeignError as error:
-        raise RecipeError(f"{path}: not a readable YAML file: {error}") from error
-    if changes and not isinstance(settings, dict):
-        raise RecipeError(f"{path} is no recipe: it must say `key: value`, line by line")
-    for change in changes:
-        key, equals, text = change.partition("=")
-        if not equals:
-            raise RecipeError(f"--set expects KEY=VALUE, as in epochs=3; got {shown(change)}")
-        try:
-            settings[key] = _number(yaml_of(text))
-        except ForeignError as error:
-            raise RecipeError(f"--set {change}: {shown(text)} is not a YAML value ({error})") from error
-    recipe = build(GeneratorRecipe, settings, str(path))
+    recipe = build(GeneratorRecipe, read_settings(path, changes), str(path))
     _check(recipe, path)
     return recipe
-
-
-def _number(value: object) -> object:
-    """Return a number that YAML takes for a text, such as 1e-3, as one."""
-    try:
-        return float(value) if isinstance(value, str) and "e" in value.lower() else value
-    except ValueError:
-        return value
 
 
 def _check(recipe: GeneratorRecipe, path: Path) -> None:
@@ -191,7 +172,7 @@ def _check(recipe: GeneratorRecipe, path: Path) -> None:
 
 
 def settings_of(recipe: GeneratorRecipe) -> dict[str, object]:
-    """Return the recipe's settings; of a path on this machine only the name is told."""
+    """Return the recipe's settings; absolute paths are shortened to names."""
     own = asdict(recipe)
     for key in (field.name for field in fields(recipe)):
         if isinstance(own[key], str) and Path(own[key]).is_absolute():

@@ -1,4 +1,4 @@
-"""What a training of a response model leaves behind: the model folder with its record, figures and curves."""
+"""The output of a response model's training: the model folder with its record, metrics and curves."""
 
 import argparse
 import json
@@ -10,24 +10,22 @@ from typing import Any
 from accelerate import Accelerator
 
 from edos_dataset.labeling.models.saved_model import digests_of
-from edos_dataset.publishing.cards.response import FLAWS, PREDICTOR_FLAWS, render_response_card
 from edos_dataset.runs.shards import write_text
+from model_cards.responders import FLAWS, PREDICTOR_FLAWS, render_response_card
 from training.generator.corpus import Corpus
-from training.generator.measure import measured, unigram
-from training.generator.model import TOKENIZER
-from training.generator.others import drop_doubles
+from training.generator.fit import measured, unigram
+from training.generator.model import TOKENIZER, drop_doubles
 from training.generator.pairs import Pairs
 from training.generator.recipe import GeneratorRecipe, settings_of
 from training.generator.tasks import Learner
-from training.loop.checkpoints import Progress
-from training.loop.circumstances import circumstances
-from training.loop.log import draw_learning_curves
+from training.loop import Progress, circumstances, draw_learning_curves
 
 LICENCES = {
     "empathetic_dialogues": "EmpatheticDialogues: CC BY-NC 4.0",
     "dailydialog": "DailyDialog: CC BY-NC-SA 4.0",
 }
 SUBTITLES = "subtitles, whose text is under their studios' copyright"
+OF_A_USER = "that of its owner, not stated here"
 
 
 def write_results(
@@ -39,10 +37,10 @@ def write_results(
     accelerator: Accelerator,
     arguments: argparse.Namespace,
 ) -> dict[str, Any]:
-    """Measure the validation and the test part, and write the model folder; `metrics.json` comes last.
+    """Measure the validation and the test split, and write the model folder; `metrics.json` is written last.
 
     Returns:
-        The figures: `validation`, `test`, and what a model of single tokens reaches on the test part.
+        The metrics of `validation`, of `test`, and of a unigram model on the test split.
     """
     model, out = accelerator.unwrap_model(learner.model, keep_fp32_wrapper=False), arguments.out
     figures = {name: measured(model, learner.task, parts[name], recipe, accelerator) for name in ("validation", "test")}
@@ -79,7 +77,8 @@ def make_record(
     """Return how the model was made: data with their digests, recipe, seed, command, machine, versions."""
     before = arguments.start / "record.json" if arguments.start else None
     started = json.loads(before.read_text(encoding="utf-8")) if before and before.is_file() else {}
-    used = [fact | {"licence": LICENCES.get(str(fact["source"]), SUBTITLES)} for fact in corpus.facts]
+    other = OF_A_USER if arguments.dialogues and Path(arguments.dialogues).is_file() else SUBTITLES
+    used = [fact | {"licence": LICENCES.get(str(fact["source"]), other)} for fact in corpus.facts]
     earlier = [row for row in started.get("data", []) if row["sha256"] not in {fact["sha256"] for fact in used}]
     return {
         "name": re.sub(r"[^a-z0-9]+", "-", f"{recipe.kind}-{'-'.join(recipe.data)}".lower()),
@@ -98,7 +97,6 @@ def make_record(
 
 
 def _making(parts: dict[str, Pairs], progress: Progress, recipe: GeneratorRecipe, accelerator: Accelerator) -> Any:  # noqa: ANN401 - plain data
-    """Return what the training took."""
     return {
         "processes": accelerator.num_processes,
         "precision": str(accelerator.mixed_precision),
@@ -110,13 +108,13 @@ def _making(parts: dict[str, Pairs], progress: Progress, recipe: GeneratorRecipe
 
 
 def _command(arguments: argparse.Namespace) -> str:
-    """Return the command that makes the model again; of a path on this machine only the name is told."""
+    """Return the command that reproduces the model; absolute paths are shortened to names."""
     given: dict[str, Path | str | None] = {
         "--recipe": arguments.recipe,
         "--dialogues": arguments.dialogues,
         "--start": arguments.start,
         "--out": arguments.out,
     }
-    told = {name: Path(value).name if Path(value).is_absolute() else value for name, value in given.items() if value}
-    words = [f"{name} {value}" for name, value in told.items()] + [f"--set {change}" for change in arguments.set or []]
+    shown = {name: Path(value).name if Path(value).is_absolute() else value for name, value in given.items() if value}
+    words = [f"{name} {value}" for name, value in shown.items()] + [f"--set {change}" for change in arguments.set or []]
     return " ".join(["accelerate launch training/train_generator.py", *words])

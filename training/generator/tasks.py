@@ -1,6 +1,6 @@
-"""What a kind of model reads of pairs, and what it loses by them."""
+"""The input and the loss of each kind of model."""
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +10,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from edos_dataset.arrays import Ints
 from edos_dataset.generation.config import IGNORED
-from edos_dataset.generation.prompts import PromptFormat
+from edos_dataset.generation.writers import PromptFormat, encode_prompt
 from training.generator.pairs import Pairs, pairs_of
 from training.generator.recipe import GeneratorRecipe
 
@@ -18,35 +18,35 @@ Batch = dict[str, torch.Tensor]
 
 
 class Task(Protocol):
-    """What a model of a kind learns."""
+    """What a kind of model learns."""
 
     def pairs(self, table: pa.Table, recipe: GeneratorRecipe) -> Pairs:
         """Return the pairs of conversations (CONVERSATIONS)."""
         ...
 
     def batch(self, pairs: Pairs, rows: Ints) -> Batch:
-        """Return what the model is given, and `targets`."""
+        """Return the model's inputs, and `targets`."""
         ...
 
     def targets(self, pairs: Pairs) -> Ints:
-        """Return how many targets each pair has."""
+        """Return the number of targets of each pair."""
         ...
 
     def losses(self, model: torch.nn.Module, batch: Batch, smoothing: float) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the summed cross-entropy (nats) of the targets of each pair, [rows], and how many of them the model
-        finds most probable, [rows].
+        """Return the summed cross-entropy (nats) of the targets of each pair, [rows], and how many of them are the
+        model's most probable prediction, [rows].
         """
         ...
 
 
 class Learner(NamedTuple):
-    """What is trained.
+    """A model to train, with its tokenizer and task.
 
     Attributes:
-        model: with its first weights.
-        tokenizer: its own.
+        model: the model with its initial weights.
+        tokenizer: the model's.
         task: what it learns.
-        form: how a model of others is told histories; None for ours.
+        form: the prompt format of a third-party model; None for ours.
     """
 
     model: PreTrainedModel
@@ -56,10 +56,10 @@ class Learner(NamedTuple):
 
 
 class OwnTask:
-    """What models of ours read: turns between an end token each, as RoBERTa joins texts.
+    """The input of our models: turns with an end token before and after each, as RoBERTa joins texts.
 
     Args:
-        tokenizer: of the model.
+        tokenizer: the model's.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
@@ -73,11 +73,11 @@ class OwnTask:
 
 
 class AnswerTask(OwnTask):
-    """Encoder and decoder of ours: the answer, token by token.
+    """Our encoder-decoder models: predict the answer token by token.
 
     Args:
-        tokenizer: of the model.
-        conditioned: whether it reads labels and speakers.
+        tokenizer: the model's.
+        conditioned: whether the model reads labels and speakers.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, conditioned: bool) -> None:
@@ -85,7 +85,7 @@ class AnswerTask(OwnTask):
         self.conditioned = conditioned
 
     def targets(self, pairs: Pairs) -> Ints:
-        """Return the tokens of the answers."""
+        """Return the number of answer tokens."""
         return pairs.answer_tokens
 
     def batch(self, pairs: Pairs, rows: Ints) -> Batch:
@@ -106,14 +106,14 @@ class AnswerTask(OwnTask):
         return found
 
     def losses(self, model: torch.nn.Module, batch: Batch, smoothing: float) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return what the next tokens cost."""
+        """Return the cost of the next tokens."""
         targets = batch["targets"]
         logits = model(**{name: value for name, value in batch.items() if name != "targets"}, use_cache=False).logits
         return token_losses(logits, targets, smoothing)
 
 
 class LabelTask(OwnTask):
-    """The predictor: the label of the answer, from the history alone."""
+    """The predictor: predicts the label of the answer from the history alone."""
 
     def targets(self, pairs: Pairs) -> Ints:
         """Return 1 for each pair."""
@@ -125,7 +125,7 @@ class LabelTask(OwnTask):
         return found | speakers(pairs, places, there) | {"targets": as_ids(pairs.labels[pairs.answer[rows]])}
 
     def losses(self, model: torch.nn.Module, batch: Batch, smoothing: float) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return what the labels cost."""
+        """Return the cost of the labels."""
         inputs = {name: value for name, value in batch.items() if name != "targets"}
         logits = model(**inputs).logits.float()
         nats = cross_entropy(logits, batch["targets"], label_smoothing=smoothing, reduction="none")
@@ -133,9 +133,7 @@ class LabelTask(OwnTask):
 
 
 def among_strangers(batch: Batch) -> Batch:
-    """Return a batch of a model of ours in which every answer, or label of one, stands behind the history of the next
-    pair.
-    """
+    """Return a batch of one of our models in which every answer, or its label, follows the history of the next pair."""
     history = ("input_ids", "attention_mask", "segment_ids", "label_ids")
     return {name: value.roll(1, 0) if name in history else value for name, value in batch.items()}
 
@@ -145,11 +143,11 @@ def token_losses(logits: torch.Tensor, targets: torch.Tensor, smoothing: float) 
 
     Args:
         logits: [rows, tokens, vocabulary].
-        targets: [rows, tokens]; `IGNORED` is none.
-        smoothing: share of a target's probability that is spread over all tokens.
+        targets: [rows, tokens]; `IGNORED` marks tokens without a target.
+        smoothing: fraction of a target's probability that is spread over all tokens.
     """
     there = targets != IGNORED
-    chosen = logits[there].float()  # padding costs no softmax
+    chosen = logits[there].float()  # no softmax over padding
     nats = cross_entropy(chosen, targets[there], label_smoothing=smoothing, reduction="none")
     right = (chosen.detach().argmax(1) == targets[there]).long()
     rows = there.nonzero()[:, 0]
@@ -160,8 +158,8 @@ def token_losses(logits: torch.Tensor, targets: torch.Tensor, smoothing: float) 
 
 
 def histories(pairs: Pairs, rows: Ints, start: int, padding: int) -> tuple[Batch, Ints, np.ndarray]:
-    """Return ids and mask of the histories of pairs, where their tokens stand, and where there are any: [rows,
-    longest].
+    """Return ids and mask of the histories of pairs, the positions of their tokens in `pairs.tokens`, and a mask of
+    valid positions: [rows, longest].
     """
     places, there = stretches(pairs.begin[rows], pairs.history_tokens[rows], len(pairs.tokens))
     ids = np.where(there, pairs.tokens[places], padding)
@@ -170,18 +168,193 @@ def histories(pairs: Pairs, rows: Ints, start: int, padding: int) -> tuple[Batch
 
 
 def speakers(pairs: Pairs, places: Ints, there: np.ndarray) -> Batch:
-    """Return whose turn, and of which label, each token of histories is; 0 where there is none."""
+    """Return the speaker and the label of each token's turn in histories; 0 at padding."""
     turns = pairs.turn_of[places]
     segments, labels = (np.where(there, values[turns], 0) for values in (pairs.places % 2, pairs.labels))
     return {"segment_ids": as_ids(segments), "label_ids": as_ids(labels)}
 
 
 def stretches(begin: Ints, lengths: Ints, size: int) -> tuple[Ints, np.ndarray]:
-    """Return the places of stretches of a long row, [n, longest], and a mask of those that belong to them."""
+    """Return the positions of slices of a long array, [n, longest], and a mask of the valid ones."""
     steps = np.arange(lengths.max())
     return np.minimum(begin[:, None] + steps, size - 1), steps < lengths[:, None]
 
 
 def as_ids(values: np.ndarray) -> torch.Tensor:
-    """Return whole numbers as an int64 tensor."""
+    """Return integers as an int64 tensor."""
     return torch.from_numpy(np.ascontiguousarray(values, np.int64))
+
+
+_SEED = 0x0D15
+
+
+def prompt_pairs(table: pa.Table, tokenizer: PreTrainedTokenizerBase, form: PromptFormat, max_tokens: int) -> Pairs:
+    """Return the pairs of conversations, each stored as a prompt of at most `max_tokens` and an answer with its end, of
+    at most as many. Longer answers are left out.
+    """
+    rows: list[list[int]] = []
+    labels, words, places = [], [], []
+    left_out = 0
+    columns = zip(table["texts"].to_pylist(), table["labels"].to_pylist(), strict=True)
+    for texts, known in columns:
+        given = None if form.labels == "none" else known
+        said = tokenizer([f" {' '.join(text.split())}" for text in texts], add_special_tokens=False)["input_ids"]
+        for turn in range(1, len(texts)):
+            answer = [*said[turn], tokenizer.eos_token_id]
+            if len(answer) > max_tokens:
+                left_out += 1
+                continue
+            lines = form.lines(texts[:turn], given and given[:turn], given and given[turn])
+            rows += [encode_prompt(tokenizer, lines, max_tokens), answer]
+            labels += [0, known[turn] or 0]
+            words += [0, len(texts[turn].split())]
+            places += [turn - 1, turn]
+    lengths = np.array([len(row) for row in rows], np.int64)
+    count = np.arange(0, len(rows), 2)
+    return Pairs(
+        tokens=np.array([each for row in rows for each in row], np.int32),
+        bounds=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        before=np.zeros(len(rows), np.int16),
+        turn_of=np.repeat(np.arange(len(rows), dtype=np.int32), lengths),
+        places=np.array(places, np.int32),
+        labels=np.array(labels, np.int8),
+        words=np.array(words, np.int32),
+        first=count,
+        answer=count + 1,
+        max_tokens=max_tokens,
+        left_out={"answer too long": left_out, "history too long": 0},
+    )
+
+
+class PromptTask:
+    """The task of third-party models: predict the answer token by token.
+
+    Args:
+        tokenizer: the model's.
+        form: the format of histories and labels.
+        padding: id of the padding token.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, form: PromptFormat, padding: int) -> None:
+        self.tokenizer, self.form, self.padding = tokenizer, form, padding
+
+    def pairs(self, table: pa.Table, recipe: GeneratorRecipe) -> Pairs:
+        """Return prompts and answers."""
+        return prompt_pairs(table, self.tokenizer, self.form, recipe.max_tokens)
+
+    def targets(self, pairs: Pairs) -> Ints:
+        """Return the tokens of the answers."""
+        return pairs.answer_tokens
+
+
+class CausalTask(PromptTask):
+    """Decoder-only models: prompt and answer are one sequence."""
+
+    def batch(self, pairs: Pairs, rows: Ints) -> Batch:
+        """Return the rows, padded at the right."""
+        lengths = pairs.history_tokens[rows] + pairs.answer_tokens[rows]
+        places, there = stretches(pairs.begin[rows], lengths, len(pairs.tokens))
+        tokens = pairs.tokens[places]
+        said = there & (np.arange(there.shape[1]) >= pairs.history_tokens[rows][:, None])
+        ids, targets = np.where(there, tokens, self.padding), np.where(said, tokens, IGNORED)
+        return {"input_ids": as_ids(ids), "attention_mask": as_ids(there), "targets": as_ids(targets)}
+
+    def losses(self, model: torch.nn.Module, batch: Batch, smoothing: float) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the cost of the next tokens."""
+        logits = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], use_cache=False).logits
+        return token_losses(logits[:, :-1], batch["targets"][:, 1:], smoothing)
+
+
+class Seq2SeqTask(PromptTask):
+    """Encoder-decoder models: the encoder reads the prompt, the decoder answers.
+
+    Args:
+        tokenizer: the model's.
+        form: the format of histories and labels.
+        padding: id of the padding token.
+        start: id of the token that begins an answer.
+    """
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, form: PromptFormat, padding: int, start: int) -> None:
+        super().__init__(tokenizer, form, padding)
+        self.start = start
+
+    def batch(self, pairs: Pairs, rows: Ints) -> Batch:
+        """Return prompts and answers, padded at the right."""
+        places, there = stretches(pairs.begin[rows], pairs.history_tokens[rows], len(pairs.tokens))
+        said, answered = stretches(pairs.bounds[pairs.answer[rows]], pairs.answer_tokens[rows], len(pairs.tokens))
+        shifted = np.where(answered, pairs.tokens[said - 1], self.padding)
+        shifted[:, 0] = self.start
+        return {
+            "input_ids": as_ids(np.where(there, pairs.tokens[places], self.padding)),
+            "attention_mask": as_ids(there),
+            "decoder_input_ids": as_ids(shifted),
+            "targets": as_ids(np.where(answered, pairs.tokens[said], IGNORED)),
+        }
+
+    def losses(self, model: torch.nn.Module, batch: Batch, smoothing: float) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the cost of the next tokens."""
+        inputs = {name: value for name, value in batch.items() if name != "targets"}
+        return token_losses(model(**inputs, use_cache=False).logits, batch["targets"], smoothing)
+
+
+class TwoHeadsTask(CausalTask):
+    """GPT-2 with two heads: predicts the answer, and which of two answers is the true one. The other is that of a
+    random pair, drawn once.
+
+    In training the loss of a pair is the weighted sum of both; evaluation measures only the answer.
+
+    Args:
+        tokenizer: the model's.
+        form: the format of histories.
+        padding: id of the padding token.
+        weights: weights of the two losses.
+    """
+
+    def __init__(
+        self, tokenizer: PreTrainedTokenizerBase, form: PromptFormat, padding: int, weights: tuple[float, float]
+    ) -> None:
+        super().__init__(tokenizer, form, padding)
+        self.language, self.choice = weights
+        self._drawn = np.zeros(0, np.int64)
+
+    def _others(self, count: int) -> Ints:
+        if len(self._drawn) != count:
+            shifts = np.random.default_rng(_SEED).integers(1, max(2, count), count)
+            self._drawn = (np.arange(count) + shifts) % count
+        return self._drawn
+
+    def batch(self, pairs: Pairs, rows: Ints) -> Batch:
+        """Return each row twice, [rows, 2, longest]: with the answer of another pair, then with its own."""
+        own = super().batch(pairs, rows)
+        prompts = pairs.history_tokens[rows]
+        false = pairs.answer[self._others(len(pairs))[rows]]
+        lengths = (
+            np.stack([pairs.bounds[false + 1] - pairs.bounds[false], pairs.answer_tokens[rows]], 1) + prompts[:, None]
+        )
+        shape = (len(rows), 2, int(lengths.max()))
+        ids = np.full(shape, self.padding)
+        ids[:, 1, : own["input_ids"].shape[1]] = own["input_ids"].numpy()
+        for row, (prompt, turn) in enumerate(zip(prompts.tolist(), false.tolist(), strict=True)):
+            ids[row, 0, :prompt] = ids[row, 1, :prompt]
+            ids[row, 0, prompt : lengths[row, 0]] = pairs.tokens[pairs.bounds[turn] : pairs.bounds[turn + 1]]
+        return {
+            "input_ids": as_ids(ids),
+            "attention_mask": as_ids(np.arange(shape[2]) < lengths[:, :, None]),
+            "mc_token_ids": as_ids(lengths - 1),
+            "targets": own["targets"],
+        }
+
+    def losses(self, model: torch.nn.Module, batch: Batch, smoothing: float) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the cost of the next tokens, plus that of the choice in training; and how many tokens are the most
+        probable.
+        """
+        found: Any = model(**{name: value for name, value in batch.items() if name != "targets"}, use_cache=False)
+        targets = batch["targets"][:, 1:]
+        nats, right = token_losses(found.logits[:, 1, : targets.shape[1]], targets, smoothing)
+        if not model.training:
+            return nats, right
+        true = torch.ones(len(nats), dtype=torch.long, device=nats.device)
+        choice = cross_entropy(found.mc_logits.float(), true, reduction="none")
+        # Multiplied by the pair's number of targets, since the caller averages over targets.
+        return self.language * nats + self.choice * choice * (targets != IGNORED).sum(1), right

@@ -1,1 +1,1 @@
-"""The encoder that gives every label: sources of many makers, partial labels, training, context, calibration."""
+"""The encoder for all labels: sources with different conventions, partial labels, training, context, calibration."""

@@ -1,4 +1,4 @@
-"""Updates, looks at the validation parts and checkpoints of the training."""
+"""The training loop: updates, evaluations on the validation splits, and checkpoints."""
 
 import argparse
 import hashlib
@@ -16,23 +16,21 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import PreTrainedTokenizerBase
 
 from edos_dataset.arrays import Ints
-from edos_dataset.encoders.batches import token_batches
-from training.classifier.batches import WeightAverage, pad
+from edos_dataset.encoders.encoder import token_batches
+from training.classifier.fit import WeightAverage, pad
 from training.labels.answers import answers_of, hits, vectors_of
-from training.labels.loss import loss_of
 from training.labels.model import JointModel, turn_ids
 from training.labels.plan import Lessons, turns_of, updates_of
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import Taught
-from training.loop.checkpoints import Progress, resume
-from training.loop.log import Log
-from training.loop.rates import linear_rate
+from training.labels.targets import loss_of
+from training.loop import Log, Progress, linear_rate, resume
 
 _LOOKED_AT = 1000
-"""Held-out turns of a source that a look takes, about."""
+"""Approximate number of held-out turns of a source in an evaluation."""
 
 _GATE = 0.1
-"""Weight of the gate's loss, which nothing but the gate learns from."""
+"""Weight of the gate's loss, which trains only the gate."""
 
 
 def fit(
@@ -44,11 +42,11 @@ def fit(
     accelerator: Accelerator,
     arguments: argparse.Namespace,
 ) -> Progress:
-    """Train for all updates, and leave the model with the averaged weights. The validation parts are looked at and
-    decide nothing.
+    """Train for all updates, and leave the model with the averaged weights. The validation splits are evaluated but do
+    not influence the training.
 
     Raises:
-        ValueError: the folder is of another training.
+        ValueError: the folder belongs to another training.
     """
     inputs = turn_ids(lessons.texts, tokenizer, recipe.turn_tokens)
     plan = updates_of(lessons, recipe)
@@ -89,13 +87,13 @@ def take_step(
     recipe: LabelsRecipe,
     accelerator: Accelerator,
 ) -> float:
-    """Update the weights by parts of dialogues, each process by its share of them; return the mean loss (nats) over all
-    labelled turns, the mean of both heads.
+    """Update the weights on parts of dialogues, split over the processes; return the mean loss (nats) over all labelled
+    turns, averaged over both heads.
     """
     model.train()
     total = int(lessons.taught[parts].sum())
     own = parts[accelerator.process_index :: accelerator.num_processes]
-    silent = len(own) == 0  # every process must take part in the exchange of gradients
+    silent = len(own) == 0  # every process must take part in the gradient exchange
     groups = _groups(parts[:1] if silent else own, inputs, lessons, recipe.micro_tokens)
     summed = torch.zeros((), device=accelerator.device)
     for number, group in enumerate(groups, start=1):
@@ -111,7 +109,7 @@ def take_step(
             heads = model(moved, *places)
             losses = [head_loss(logits, odds, whose, truth, settings) for logits, odds in heads]
             loss = torch.stack(losses).mean(0).sum() / total * (not silent)
-            # Gradients are averaged over the processes, and the loss is a sum over them.
+            # Gradients are averaged over processes, but the loss is a sum over them.
             accelerator.backward(loss * accelerator.num_processes)
         summed += loss.detach()
     accelerator.clip_grad_norm_(model.parameters(), recipe.gradient_norm)
@@ -127,37 +125,42 @@ def head_loss(
     truth: Sequence[torch.Tensor],
     settings: tuple[float, float],
 ) -> torch.Tensor:
-    """Return the loss of a head for every turn, nats [n]: that of the turn's own convention, and a part of the gate's.
+    """Return the loss of a head for every turn, nats [n]: that of the turn's own convention, plus the weighted loss of
+    the gate.
 
     Args:
-        logits: [n, conventions, 41], as `ConventionHead` gives them.
-        odds: [n, conventions], likewise.
+        logits: [n, conventions, 41], as returned by `ConventionHead`.
+        odds: [n, conventions], the gate's logits.
         whose: int64 [n], the convention of each turn.
         truth: values, wide and kinds, as for `loss_of`.
-        settings: silent_weight and smoothing, likewise.
+        settings: silent_weight and smoothing.
     """
     own = logits[torch.arange(len(whose), device=whose.device), whose].float()
     values, wide, kinds = truth
-    told = torch.nn.functional.cross_entropy(odds.float(), whose, reduction="none")
-    return loss_of(own, values, wide, kinds, *settings) + _GATE * told
+    gate = torch.nn.functional.cross_entropy(odds.float(), whose, reduction="none")
+    return loss_of(own, values, wide, kinds, *settings) + _GATE * gate
 
 
 def attention_of(device: torch.device) -> AbstractContextManager[None]:
-    """Choose how attention is computed: on a CPU step by step, for the fused kernel's way back is slower there."""
+    """Select the attention implementation: on a CPU the plain one, since the backward pass of the fused kernel is
+    slower there.
+    """
     return sdpa_kernel(SDPBackend.MATH) if device.type == "cpu" else nullcontext()
 
 
 def batches_of(
     inputs: Sequence[list[int]], padding: int, budget: int
 ) -> tuple[list[tuple[torch.Tensor, torch.Tensor]], Ints]:
-    """Return ids and mask of turns in batches of like length, and for every turn its place in all batches."""
+    """Return ids and mask of turns in batches of similar length, and the position of every turn in the concatenated
+    batches.
+    """
     batches = list(token_batches([len(ids) for ids in inputs], budget))
     order: Ints = np.argsort(np.concatenate(batches), kind="stable")
     return [pad([inputs[row] for row in batch], padding) for batch in batches], order
 
 
 def _groups(parts: Ints, inputs: Sequence[list[int]], lessons: Lessons, budget: int) -> list[list[int]]:
-    """Cut parts into groups of at most `budget` tokens; a longer part goes alone."""
+    """Group parts so that each group has at most `budget` tokens; a longer part is a group of its own."""
     groups: list[list[int]] = [[]]
     count = 0
     for part in parts.tolist():
@@ -179,16 +182,14 @@ def look(
     log: Log,
     update: int,
 ) -> None:
-    """Log of each source the share of held-out turns whose most probable label is among the right ones, by every
-    answer.
-    """
+    """Log for each source and answer the fraction of held-out turns whose most probable label is right."""
     vectors = vectors_of(held, model.model, tokenizer, recipe, accelerator, _LOOKED_AT)
     for answer, logits in answers_of(model.model, vectors, accelerator).items():
         log.look(update, answer, hits(vectors, logits))
 
 
 def fingerprint(recipe: LabelsRecipe, inputs: Sequence[list[int]], lessons: Lessons) -> dict[str, Any]:
-    """Return what must be equal for a checkpoint to be gone on from; the number of processes need not be."""
+    """Return what must match for a training to be resumed from a checkpoint; the number of processes may differ."""
     digest = hashlib.sha256(repr(inputs).encode())
     for part in (lessons.values, lessons.kinds, lessons.conventions):
         digest.update(part.numpy().tobytes())

@@ -1,19 +1,108 @@
-"""The model of a recipe: built from a backbone, its learning rates, its input."""
+"""The model of a recipe, built from a backbone: its learning rates, its input, and the conventions of the sources."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import torch
 from transformers import PreTrainedTokenizerBase
 
 from edos_dataset.labeling.models.context import ContextClassifier, ContextClassifierConfig
 from training.classifier.model import NAMES, grouped, read_backbone, separators_between
-from training.labels.conventions import answers_over, conventions_of
 from training.labels.recipe import LabelsRecipe
+from training.labels.sources import CROWD, FILMS, WEAK
+
+CONVENTIONS = {
+    "reader": (FILMS,),
+    "crowd": (CROWD, "crowd_undecided", "crowd_self_labelled"),
+    "situations": (WEAK, "weak_annotated", "frequent"),
+    "meld": ("meld",),
+    "emorynlp": ("emorynlp",),
+    "xed": ("xed",),
+    "goemotions": ("goemotions",),
+    "acts": ("dailydialog", "esconv", "swda"),
+}
+"""Convention → the sources that share it."""
+
+
+class Answer(NamedTuple):
+    """The settings of an answer.
+
+    Attributes:
+        sees: the turn alone, or the turn and its history.
+        conventions: the factors of the conventions' odds.
+        calibrated_on: the source on whose held-out turns its temperature is fitted.
+    """
+
+    sees: str
+    conventions: dict[str, float]
+    calibrated_on: str
+
+
+_FILMS = {"reader": 2.0, "meld": 4.0, "emorynlp": 1.0, "xed": 2.0, "goemotions": 0.5, "acts": 0.5}
+"""Conventions of sources that label whole dialogues, mostly of films; chosen on held-out parts of their sets. In the
+sets of the crowd and of the weak labeler turns were selected for an emotion: with these, few turns of films would be
+neutral.
+"""
+
+ANSWERS = {
+    "general": Answer("history", _FILMS, FILMS),
+    "dialogue": Answer("history", {"crowd": 1.0}, CROWD),
+    "weak": Answer("turn", _FILMS | {"situations": 10.0}, WEAK),
+}
+"""Name → answer, the default first: `general` for texts of any kind, `dialogue` for the crowd's labels (EDOS, Section
+3.3.1), `weak` for a turn alone (Section 3.1).
+"""
+
+
+@contextmanager
+def using_conventions(conventions: Mapping[str, tuple[str, ...]]) -> Iterator[None]:
+    """Replace CONVENTIONS within a `with` block."""
+    before = dict(CONVENTIONS)
+    CONVENTIONS.clear()
+    CONVENTIONS.update(conventions)
+    try:
+        yield
+    finally:
+        CONVENTIONS.clear()
+        CONVENTIONS.update(before)
+
+
+def conventions_of(sources: Collection[str]) -> list[str]:
+    """Return the conventions that the sources have."""
+    return [name for name, own in CONVENTIONS.items() if not set(own).isdisjoint(sources)]
+
+
+def convention_of(source: str) -> str:
+    """Return the convention of a source.
+
+    Raises:
+        ValueError: the source has none.
+    """
+    for name, own in CONVENTIONS.items():
+        if source in own:
+            return name
+    raise ValueError(f"the source {source!r} has no convention: add it to one of CONVENTIONS in {__file__}")
+
+
+def answers_over(conventions: Collection[str]) -> dict[str, dict[str, Any]]:
+    """Return the answers of a model that learned some conventions, in the form of its configuration, at temperature 1.
+
+    Each answer uses those of its conventions that were learned, or all conventions if none of them was.
+    """
+    return {
+        name: {
+            "sees": answer.sees,
+            "conventions": {each: factor for each, factor in answer.conventions.items() if each in conventions}
+            or dict.fromkeys(conventions, 1.0),
+            "temperature": 1.0,
+        }
+        for name, answer in ANSWERS.items()
+    }
 
 
 def build_model(recipe: LabelsRecipe, tokenizer: PreTrainedTokenizerBase) -> ContextClassifier:
-    """Return the model to train: the backbone's encoder, or its lower layers, under new heads."""
+    """Return the model to train: the backbone's encoder, or its lower layers, with new heads."""
     backbone = read_backbone(recipe, 0.0, recipe.layers)
     ids: Any = tokenizer
     model = ContextClassifier(
@@ -39,10 +128,10 @@ def build_model(recipe: LabelsRecipe, tokenizer: PreTrainedTokenizerBase) -> Con
 
 
 class JointModel(torch.nn.Module):
-    """The model as it is trained: both heads of turns in parts of dialogues.
+    """The model in training: both heads, for turns in parts of dialogues.
 
     Args:
-        model: the model, which is trained.
+        model: the model to train.
     """
 
     def __init__(self, model: ContextClassifier) -> None:
@@ -56,20 +145,20 @@ class JointModel(torch.nn.Module):
         starts: torch.Tensor,
         chosen: torch.Tensor,
     ) -> list[tuple[torch.Tensor, torch.Tensor]]:
-        """Return what both heads say of the chosen turns, alone and in their dialogues; see `ConventionHead`.
+        """Return the output of both heads for the chosen turns, alone and in their dialogues; see `ConventionHead`.
 
         Args:
-            batches: ids and mask, [n, tokens], of turns of like length.
-            order: int64 [turns], where in all batches the turns of the parts stand, one part behind the other.
-            starts: int64 [turns], the first turn of each one's part.
-            chosen: int64 [chosen], those that have a label.
+            batches: ids and mask, [n, tokens], of turns of similar length.
+            order: int64 [turns], the position in the concatenated batches of each turn, one part after another.
+            starts: int64 [turns], the first turn of each turn's part.
+            chosen: int64 [chosen], the labelled turns.
         """
         vectors = torch.cat([self.model.encode(ids, mask).float() for ids, mask in batches])[order]
         logits, odds = self.model.see_dialogues(vectors, starts)
         return [self.model.see_turns(vectors[chosen]), (logits[chosen], odds[chosen])]
 
     def groups(self, recipe: LabelsRecipe) -> list[dict[str, Any]]:
-        """Return the trained parameters with their learning rates, as of `grouped`."""
+        """Return the trained parameters with their learning rates; see `grouped`."""
         rates = {"encoder": recipe.learning_rate, "context_layers": recipe.context_rate}
         parts = ((name.partition(".")[0], parameter) for name, parameter in self.model.named_parameters())
         return grouped(
@@ -78,7 +167,7 @@ class JointModel(torch.nn.Module):
 
 
 def turn_ids(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, most: int) -> list[list[int]]:
-    """Return the token ids of turns, start and separator included, at most `most`."""
+    """Return the token ids of turns, start and separator included, truncated to `most`."""
     if not texts:
         return []
     ids: list[list[int]] = tokenizer(list(texts), truncation=True, max_length=most)["input_ids"]

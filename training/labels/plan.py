@@ -1,5 +1,5 @@
-"""Which turns an update sees: parts of dialogues of all sources, mixed by size and wish, the same for any number of
-processes, and after a resumption.
+"""The turns of each update: parts of dialogues of all sources, mixed by size and weight. The plan does not depend on
+the number of processes or on interruptions.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ import torch
 
 from edos_dataset.arrays import Ints
 from edos_dataset.crowd.splits import plain_text
-from training.labels.conventions import convention_of, conventions_of
+from training.labels.model import convention_of, conventions_of
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import Taught
 from training.labels.targets import Target, whole_set
@@ -20,16 +20,16 @@ from training.labels.targets import Target, whole_set
 
 @dataclass(frozen=True, eq=False)
 class Lessons:
-    """Parts of dialogues, cut so that no more is read than helps to label what is labelled.
+    """Parts of dialogues, cut so that nothing is read that is not needed to predict the labelled turns.
 
     Attributes:
-        texts: the turns of all parts one behind the other.
-        bounds: int64 [parts + 1], the turns of part i are `bounds[i]:bounds[i + 1]`.
-        sources: source → its first part and the one behind its last.
-        labelled: int64 [turns], row of the turn's target, -1 without.
-        values: float32 [targets, 41] and kinds: int64 [targets].
-        conventions: int64 [targets], the number of each one's convention among `conventions_of(sources)`.
-        wide: float32 [targets, 41], as of `whole_set`.
+        texts: the turns of all parts, one after another.
+        bounds: int64 [parts + 1]; the turns of part i are `bounds[i]:bounds[i + 1]`.
+        sources: source → its first part and the end of its parts.
+        labelled: int64 [turns], row of the turn's target, -1 if none.
+        values: float32 [targets, 41]; kinds: int64 [targets].
+        conventions: int64 [targets], the index of each target's convention in `conventions_of(sources)`.
+        wide: float32 [targets, 41], from `whole_set`.
     """
 
     texts: list[str]
@@ -43,17 +43,17 @@ class Lessons:
 
     @cached_property
     def taught(self) -> Ints:
-        """Labelled turns of every part, int64 [parts]."""
+        """Number of labelled turns of every part, int64 [parts]."""
         counts: Ints = np.add.reduceat(self.labelled >= 0, self.bounds[:-1]).astype(np.int64)
         return counts
 
     def labelled_turns(self, name: str) -> int:
-        """Return the labelled turns of a source."""
+        """Return the number of labelled turns of a source."""
         return int(self.taught[slice(*self.sources[name])].sum())
 
 
 def lessons_of(train: Mapping[str, Sequence[Taught]], recipe: LabelsRecipe) -> Lessons:
-    """Return what is learned from, of each source at most `repeats` labelled turns with the same words.
+    """Return the training data, with at most `repeats` labelled turns of the same words in each source.
 
     Raises:
         ValueError: nothing is left to learn from.
@@ -88,8 +88,8 @@ def lessons_of(train: Mapping[str, Sequence[Taught]], recipe: LabelsRecipe) -> L
 
 
 def _without_repeats(dialogue: Taught, seen: Counter[str], most: int) -> Taught:
-    """Return a dialogue without the targets of turns whose words came often enough, or that have no letter or digit;
-    what comes is counted in `seen`.
+    """Return a dialogue without the targets of turns whose words have occurred often enough, or that have no letter or
+    digit. Occurrences are counted in `seen`.
     """
     targets = []
     for text, target in zip(dialogue.turns, dialogue.targets, strict=True):
@@ -100,8 +100,8 @@ def _without_repeats(dialogue: Taught, seen: Counter[str], most: int) -> Taught:
 
 
 def parts_of(dialogue: Taught, span: int, history: int) -> Iterator[Taught]:
-    """Yield the parts of a dialogue: turns side by side, at most `span`, each labelled or one of the `history` turns
-    before one that is.
+    """Yield the parts of a dialogue: at most `span` consecutive turns, each labelled or among the `history` turns
+    before a labelled one.
     """
     after, needed = history + 1, []
     for target in reversed(dialogue.targets):
@@ -119,13 +119,13 @@ def parts_of(dialogue: Taught, span: int, history: int) -> Iterator[Taught]:
 
 
 def turns_of(parts: Sequence[int], bounds: Ints, labelled: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return the turns of parts one behind the other, int64 [turns]; for each the place of its part's first turn among
-    them; and the places of those that have a label.
+    """Return the turns of parts, one after another, int64 [turns]; for each turn the position of its part's first turn;
+    and the positions of labelled turns.
 
     Args:
         parts: numbers of parts, or of whole dialogues.
         bounds: the turns of part i are `bounds[i]:bounds[i + 1]`.
-        labelled: int64 [all turns], row of a turn's target, -1 without.
+        labelled: int64 [all turns], row of a turn's target, -1 if none.
     """
     spans = [np.arange(bounds[part], bounds[part + 1]) for part in parts]
     sizes = [len(span) for span in spans]
@@ -135,7 +135,7 @@ def turns_of(parts: Sequence[int], bounds: Ints, labelled: Ints) -> tuple[Ints, 
 
 
 def shares_of(sizes: Mapping[str, int], recipe: LabelsRecipe) -> dict[str, float]:
-    """Return the part of an update that each source has, by its labelled turns; they sum to 1."""
+    """Return each source's fraction of an update, by its number of labelled turns; the fractions sum to 1."""
     weights = {
         name: recipe.sources[name] * min(size, recipe.most) ** recipe.temper for name, size in sizes.items() if size
     }
@@ -144,13 +144,13 @@ def shares_of(sizes: Mapping[str, int], recipe: LabelsRecipe) -> dict[str, float
 
 
 def updates_of(lessons: Lessons, recipe: LabelsRecipe) -> list[Ints]:
-    """Return the parts of every update, so many that they have at least `batch` labelled turns. A source's parts come
-    in a new order each time that they are through.
+    """Return the parts of every update, enough for at least `batch` labelled turns. A source's parts are reshuffled
+    each time that all have been used.
     """
     generator = np.random.default_rng(recipe.seed)
     taught = lessons.taught
     shares = shares_of({name: lessons.labelled_turns(name) for name in lessons.sources}, recipe)
-    # A part is drawn less often the more labelled turns it has: shares are of turns.
+    # A part with more labelled turns is drawn less often, since the fractions are of turns.
     odds = np.array([shares[name] / taught[slice(*lessons.sources[name])].mean() for name in shares])
     names, queues = list(shares), [_forever(*lessons.sources[name], generator) for name in shares]
     plan: list[Ints] = []

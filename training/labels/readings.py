@@ -1,5 +1,7 @@
-"""Labels that were given to turns of films by reading, put back beside their texts: those are others', so the labels
-lie in this repository without them, and the texts come from the user's own files (`training/readings/README.md`).
+"""Labels that we gave to turns of films by reading, joined with the turns' texts.
+
+The texts are copyrighted, so this repository holds only the labels, and the texts are read from the user's own files
+(`training/readings/README.md`).
 """
 
 from collections import Counter
@@ -19,16 +21,16 @@ from edos_dataset.cleaning.lines import CleanLines
 from edos_dataset.cleaning.rules import tidy_turns
 from edos_dataset.crowd.answers import read_answers
 from edos_dataset.labels import LABELS
-from edos_dataset.releases.labelled_sets.record import LabelledDialogue
+from edos_dataset.releases.labelled_sets.readers import LabelledDialogue
 from edos_dataset.releases.raw import Reject, read_extension
 from edos_dataset.runs.pipeline import split_rejects
 from edos_dataset.schema.tables import DETAIL
 from edos_dataset.segmentation.sentences import SplitSentences
-from edos_dataset.segmentation.turns.continuation import smooth
+from edos_dataset.segmentation.turns.stage import smooth
 from edos_dataset.sources.inventory import find_films
 from edos_dataset.sources.read import ReadFilms
-from edos_dataset.sources.speakers import read_cues
-from training.turns.sources import read_text
+from training.transcripts.speakers import read_cues
+from training.turns.data import read_text
 
 READINGS = Path(__file__).parents[1] / "readings" / "turns.parquet"
 
@@ -36,17 +38,16 @@ _CROWD = "mturk_groundtruth_labels.csv"
 
 
 class NoTextsError(ValueError):
-    """None of the texts that were read is there."""
+    """None of the labelled texts was found."""
 
 
 class Turn(NamedTuple):
-    """A turn that was read.
+    """A labelled turn without its text.
 
     Attributes:
-        digest: of its text, as `digest_of` makes it.
-        labels: ids, best first; none where nobody labelled it.
-        sentence_ids: those of a film, or of its cues where these name their speakers; none where the file has turns of
-            its own.
+        digest: the digest of its text, by `digest_of`.
+        labels: label ids, best first; empty if it has no label.
+        sentence_ids: those of a film, or of its cues if they name the speakers; empty if the file itself has turns.
     """
 
     digest: int
@@ -55,12 +56,12 @@ class Turn(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A dialogue that was read, without its texts.
+    """A labelled dialogue without its texts.
 
     Attributes:
-        file: of the film, or of the authors' labels; a path below the data folder.
+        file: the file of the film, or of the authors' labels; a path below the data folder.
         dialogue_id: unique in the file.
-        turns: in order, none left out between two.
+        turns: consecutive turns.
     """
 
     file: str
@@ -74,25 +75,25 @@ class Reading(NamedTuple):
 
 
 def digest_of(text: str) -> int:
-    """Return the number that the first 8 hex digits of the SHA-256 of a text make."""
+    """Return the first 8 hex digits of the SHA-256 of a text, as a number."""
     return int.from_bytes(sha256(text.encode()).digest()[:4], "big")
 
 
 def read_readings(data_dir: Path, readings: Path = READINGS) -> tuple[list[LabelledDialogue], dict[str, int]]:
-    """Return the dialogues that were read, in the order of the file of labels, with the texts of the user's own copies.
+    """Return the labelled dialogues, in the order of the file of labels, with texts from the user's own copies.
 
     Args:
-        data_dir: folder of the data, as EDOS_DATA_DIR names it.
+        data_dir: the data folder, as named by EDOS_DATA_DIR.
         readings: the file of labels.
 
     Returns:
-        The dialogues that have labels, as names, best first; turns without any stay, for what they tell of the next.
-        And how many labelled turns are `labelled`, or are not because of a `missing_file`, an `unreadable_file`, a
-        `missing_dialogue` (the file has none of that id and length), or an `other_text` than the one that was read.
+        The dialogues that have labels, as names, best first; turns without labels are kept as history. And the number
+        of labelled turns that are `labelled`, or are not because of a `missing_file`, an `unreadable_file`, a
+        `missing_dialogue` (no dialogue in the file has that id and length), or an `other_text` than the labelled one.
 
     Raises:
-        NoTextsError: none of the texts is there.
-        ValueError: a file of the authors' has another form.
+        NoTextsError: none of the texts was found.
+        ValueError: a file of the authors has an unexpected form.
     """
     dialogues: list[LabelledDialogue] = []
     counts: Counter[str] = Counter()
@@ -125,7 +126,7 @@ def _load(path: Path) -> list[Reading]:
 
 
 def _with_texts(reading: Reading, texts: Sequence[str]) -> LabelledDialogue:
-    """Return a dialogue with the labels of those turns whose text is the one that was read."""
+    """Return a dialogue with the labels of those turns whose text has the stored digest."""
     labels = tuple(
         tuple(LABELS[label] for label in turn.labels) if digest_of(text) == turn.digest else ()
         for turn, text in zip(reading.turns, texts, strict=True)
@@ -134,7 +135,7 @@ def _with_texts(reading: Reading, texts: Sequence[str]) -> LabelledDialogue:
 
 
 def _texts(path: Path, readings: Sequence[Reading]) -> tuple[Mapping[str, Sequence[str]], str]:
-    """Return the turns of those dialogues that are in a file, by id, and why the others aren't."""
+    """Return the turns of the dialogues found in a file, by id, and the reason why others are missing."""
     if not path.is_file():
         return {}, "missing_file"
     if path.suffix == ".merged":
@@ -150,20 +151,20 @@ def _texts(path: Path, readings: Sequence[Reading]) -> tuple[Mapping[str, Sequen
 
 
 def _film_turns(path: Path, readings: Sequence[Reading]) -> tuple[Mapping[str, Sequence[str]], str]:
-    """Return the same of a subtitle, its sentences joined to turns as `SegmentTurns` and `CleanTurns` do; sentences
-    and words are those that were read, without what was mended since.
+    """Return the same for a subtitle file, its sentences joined into turns by `SegmentTurns` and `CleanTurns`.
+    Sentences and words are those that were labelled, without later repairs.
     """
     lines, _ = split_rejects(ReadFilms()(find_films([path], "en").films))
     if not lines.num_rows:
         return {}, "unreadable_file"
-    # The sentences are those that were read, before the stages learned what these parameters name.
+    # The sentences as they were when labelled, before the stages had these parameters.
     clean, _ = split_rejects(CleanLines(mend=False)(lines.drop_columns([DETAIL])))
     sentences = unnest(SplitSentences(go_on_at_dash=False, end_at_capital=False)(clean), "sentences")[0]
     return _joined(sentences.field("id").to_pylist(), sentences.field("text"), readings), "missing_dialogue"
 
 
 def _spoken_turns(path: Path, readings: Sequence[Reading]) -> tuple[Mapping[str, Sequence[str]], str]:
-    """Return the same of timed cues with speakers, whose cues, numbered from 1, stand for the sentences."""
+    """Return the same for timed cues with speakers; the cues, numbered from 1, take the place of sentences."""
     cues = read_cues(read_text(path)).cues
     if not cues:
         return {}, "unreadable_file"
@@ -172,11 +173,11 @@ def _spoken_turns(path: Path, readings: Sequence[Reading]) -> tuple[Mapping[str,
 
 
 def _joined(numbers: Sequence[int], texts: pa.StringArray, readings: Sequence[Reading]) -> dict[str, list[str]]:
-    """Return the turns of those dialogues whose sentences are all there, by id.
+    """Return the turns of the dialogues whose sentences were all found, by id.
 
     Args:
-        numbers: of the sentences of a film.
-        texts: of the same.
+        numbers: ids of the sentences of a film.
+        texts: texts of the sentences.
         readings: dialogues of the film.
     """
     place = {number: at for at, number in enumerate(numbers)}

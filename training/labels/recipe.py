@@ -1,49 +1,48 @@
-"""What a recipe of `train_labels.py` may say: one YAML file, every key with its default here."""
+"""The recipe of `train_labels.py`: a YAML file; the defaults of all keys are given here."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal
 
-from edos_dataset.runs.foreign import ForeignError, read_yaml
 from edos_dataset.runs.recipes import RecipeError, build
+from edos_dataset.runs.untrusted import UntrustedInputError, read_yaml
 
 
 @dataclass(frozen=True)
 class LabelsRecipe:
-    """A training of the encoder that gives every label.
+    """A training of the encoder for all labels.
 
     Data:
-        sources: what is learned from (`sources.py` names them) → by what its part of an update is multiplied.
-        temper: power of a source's size that decides its part of an update before that: 1 takes all texts equally
-            often, 0 all sources.
-        most: texts of a source that count for its part, at most.
-        repeats: copies of one text that a source keeps, at most.
-        silent_weight: weight, beside that of the emotions alone, of the loss over all labels where a source names no
-            intents.
-        label_smoothing: of targets that are shares.
-        short: words up to which a held-out text may stand in training: "Yes." is everybody's.
+        sources: training sources (named in `sources.py`) → factor of the source's fraction of an update.
+        temper: exponent of a source's size in that fraction: 1 weighs all texts equally, 0 all sources.
+        most: maximum number of texts of a source that count for its fraction.
+        repeats: maximum number of copies of a text in a source.
+        silent_weight: for sources that name no intents, weight of the loss over all labels, relative to the loss over
+            the emotions.
+        label_smoothing: smoothing of targets that are distributions.
+        short: maximum number of words of held-out texts that may occur in training: anybody says "Yes."
 
     Encoder:
         base_model: the encoder to start from: all-MiniLM-L6-v2 (packaged) or a Hub id.
-        layers: of it that are kept, from below; null for all.
-        turn_tokens: tokens of a turn that are read.
-        dropout, encoder_dropout: of the heads, and of the encoder's hidden states.
-        frozen_embeddings: leave the token embeddings as they are.
-        updates, batch: how many, and labelled turns in each, over all processes.
-        micro_tokens: tokens of the parts of dialogues in a forward pass of one process, at most.
-        encode_tokens: most tokens, padding included, that the encoder reads at once in it.
-        learning_rate, head_learning_rate, warmup, weight_decay, gradient_norm, beta_2, averaging: AdamW, linear warm-up
-            and decay; a moving average of the weights is what is kept.
-        evaluations: looks at the validation parts; none decides.
-        precision: "no", "bf16", or "auto": bf16 where the processors multiply in it.
+        layers: number of its layers to keep, from the lowest; null for all.
+        turn_tokens: number of tokens of a turn that are read.
+        dropout, encoder_dropout: dropout of the heads, and of the encoder's hidden states.
+        frozen_embeddings: do not train the token embeddings.
+        updates, batch: number of updates, and labelled turns in each, over all processes.
+        micro_tokens: maximum number of tokens of the parts of dialogues in a forward pass of one process.
+        encode_tokens: maximum number of tokens, padding included, that the encoder reads at once in that pass.
+        learning_rate, head_learning_rate, warmup, weight_decay, gradient_norm, beta_2, averaging: AdamW with linear
+            warm-up and decay; the moving average of the weights is saved.
+        evaluations: number of evaluations on the validation splits, which do not influence the training.
+        precision: "no", "bf16", or "auto": bf16 if the processor supports it.
 
     Context layers, over the encoder's vectors:
-        context_layers, context_heads, window: their size, and the earlier turns that a layer looks back at.
-        context_rate: their highest learning rate.
-        span: turns of a dialogue that are read together in training, at most.
-        history: turns without a label that are read before one with a label, at most; fewer than `span`.
+        context_layers, context_heads, window: size of the layers, and number of earlier turns that a layer attends to.
+        context_rate: their peak learning rate.
+        span: maximum number of turns of a dialogue that are read together in training.
+        history: maximum number of unlabelled turns read before a labelled one; less than `span`.
 
-    seed: of everything random.
+    seed: seed of all randomness.
     """
 
     name: ClassVar[str] = "labels"
@@ -105,11 +104,11 @@ def read_recipe(path: Path) -> LabelsRecipe:
     """Read a recipe.
 
     Raises:
-        RecipeError: a key that is none, or a value of the wrong type or out of range.
+        RecipeError: a key is unknown, or a value has the wrong type or is out of range.
     """
     try:
         settings = read_yaml(path)
-    except ForeignError as error:
+    except UntrustedInputError as error:
         raise RecipeError(f"{path}: not a readable YAML file: {error}") from error
     recipe = build(LabelsRecipe, settings or {}, str(path))
     for key in _FROM_ONE:

@@ -1,4 +1,4 @@
-"""What a training leaves behind: the model folder with its record, figures and card."""
+"""The output of a training: the model folder with its record, metrics and card."""
 
 import argparse
 import json
@@ -15,24 +15,23 @@ from edos_dataset.encoders.encoder import DEFAULT_MODEL
 from edos_dataset.labeling.models.context import ContextClassifier
 from edos_dataset.labeling.models.saved_model import digests_of
 from edos_dataset.publishing.cards.markdown import percent, table
-from edos_dataset.publishing.cards.model import render_model_card
-from edos_dataset.releases.labelled_sets.sources import SOURCES
+from edos_dataset.releases.labelled_sets.readers import SOURCES
 from edos_dataset.runs.shards import digest, write_text
-from training.classifier.record import DEFAULT_ON_HUB, TAUGHT
+from model_cards.classifiers import render_model_card
+from training.classifier.results import DEFAULT_ON_HUB, TAUGHT
 from training.examples import CROWD_LICENCE, WEAK_LICENCE
-from training.labels.answers import Vectors, rows_of
-from training.labels.calibration import calibrate
-from training.labels.conventions import ANSWERS
+from training.labels.answers import Vectors, calibrate, rows_of
+from training.labels.model import ANSWERS
 from training.labels.plan import Lessons, shares_of
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import CROWD, FILMS, WEAK, Corpus
-from training.loop.circumstances import circumstances
+from training.loop import circumstances
 
 _LIMITATIONS = {
     "weak_annotated": TAUGHT,
     FILMS: "Part of the turns that it learned from were labelled by a language model, not by people.",
 }
-"""Source → what who uses the model should know of it."""
+"""Source → what users of the model should know about it."""
 
 _OWN_LICENCES = {
     "empathetic_dialogues": WEAK_LICENCE,
@@ -49,15 +48,16 @@ _CALIBRATED_ON = {
 
 
 def calibrate_model(model: ContextClassifier, held: Vectors, answers: Mapping[str, Floats]) -> dict[str, Any]:
-    """Set the temperature of every answer of a model, fitted on the source that is for it, or on another where the
-    recipe has none of that; return for each answer what was fitted, and on what.
+    """Fit the temperature of every answer of a model, and return for each answer the fit and its source.
+
+    The source is the one that the answer names, or another if the recipe does not have it.
 
     Args:
-        model: gets them into its configuration.
+        model: its configuration receives the temperatures.
         held: the held-out turns.
         answers: answer → logits, float32 [targets, 41], at temperature 1.
     """
-    told: dict[str, Any] = {}
+    calibrations: dict[str, Any] = {}
     for name, logits in answers.items():
         own = ANSWERS[name].calibrated_on
         there = [each for each in (own, *_CALIBRATED_ON) if each in held.sources and len(rows_of(held, each)) > 1]
@@ -65,8 +65,8 @@ def calibrate_model(model: ContextClassifier, held: Vectors, answers: Mapping[st
             rows = rows_of(held, there[0])
             found = calibrate(logits[rows], held.targets[rows].numpy())
             model.config.answers[name]["temperature"] = found.temperature
-            told[name] = {"on": _CALIBRATED_ON[there[0]], "temperature": found.temperature, **found.figures}
-    return told
+            calibrations[name] = {"on": _CALIBRATED_ON[there[0]], "temperature": found.temperature, **found.figures}
+    return calibrations
 
 
 def write_model(
@@ -76,7 +76,7 @@ def write_model(
     metrics: dict[str, Any],
     out: Path,
 ) -> None:
-    """Write the model folder; `metrics.json` comes last."""
+    """Write the model folder; `metrics.json` is written last."""
     model.save_pretrained(out)
     tokenizer.save_pretrained(out)
     record["files"] = digests_of(out)
@@ -86,19 +86,18 @@ def write_model(
 
 
 def _held_table(metrics: dict[str, Any]) -> str:
-    """Return the figures of the held-out parts as Markdown."""
     right: dict[str, dict[str, float]] = metrics["right"]
     names = next(iter(right.values()))
     rows = [[name, f"{metrics['turns'][name]:,}", *(percent(own[name]) for own in right.values())] for name in names]
-    told = "Of held-out turns of each source, the share on which the first label of an answer is one of the right ones"
-    return f"{told}:\n\n" + table(["source", "turns", *right], rows)
+    text = "Of held-out turns of each source, the share on which the first label of an answer is one of the right ones"
+    return f"{text}:\n\n" + table(["source", "turns", *right], rows)
 
 
 def make_record(
     recipe: LabelsRecipe, corpus: Corpus, lessons: Lessons, arguments: argparse.Namespace, making: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return how the model was made: data with their hashes and licences, what each source gave, recipe, machine,
-    versions.
+    """Return how the model was made: the data with their hashes and licences, the counts of each source, recipe,
+    machine, versions.
     """
     sizes = {name: lessons.labelled_turns(name) for name in lessons.sources}
     shares = shares_of(sizes, recipe)
@@ -143,5 +142,5 @@ def _told(path: Path) -> str:
 
 
 def rounded(right: dict[str, float]) -> dict[str, float]:
-    """Return shares with four digits."""
+    """Return fractions rounded to four digits."""
     return {name: float(np.round(value, 4)) for name, value in right.items()}

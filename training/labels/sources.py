@@ -1,8 +1,8 @@
-"""Everything that turns were labelled in, with nothing of the held-out parts in what is learned from."""
+"""All labelled turns for training, without those of the held-out splits."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +11,25 @@ import numpy as np
 from edos_dataset.arrays import Floats
 from edos_dataset.crowd.splits import plain_text
 from edos_dataset.labels import LABEL_IDS, NEUTRAL, parse_label
-from edos_dataset.releases.labelled_sets.record import LabelledDialogue
-from edos_dataset.releases.labelled_sets.sources import SOURCES
+from edos_dataset.releases.labelled_sets.readers import SOURCES, LabelledDialogue
 from edos_dataset.releases.raw import Reject
-from training.classifier.data import Part, load_data
+from training.classifier.data import FREQUENT, load_data
+from training.classifier.parts import Part
 from training.classifier.recipe import ClassifierRecipe
-from training.classifier.sources import FREQUENT
 from training.examples import CROWD_FILES, WEAK_FILES, read_frequent
-from training.held_out import HELD_OUT_FILES, PARTED, held_out, held_out_reading
-from training.labels.copies import near_copies
+from training.held_out import HELD_OUT_FILES, SPLIT_BY_DIGEST, held_out, held_out_reading
 from training.labels.readings import READINGS, NoTextsError, read_readings
 from training.labels.targets import Kind, Target, target_of, target_of_reader
+from training.near_copies import near_copies
 
 WEAK, CROWD, FILMS, COMMON = "weak", "crowd", "films", "frequent"
 _TASKS = {
     WEAK: (ClassifierRecipe(task="weak", frequent_turns=0), WEAK_FILES),
     CROWD: (ClassifierRecipe(task="dialogue", frequent_turns=0, workers_share=0.5), CROWD_FILES),
 }
-"""The tasks of the EDOS authors, with the parts that the papers' classifiers are trained and tested on, and files."""
+"""The tasks of the EDOS authors, with the splits on which the papers' classifiers are trained and tested, and their
+files.
+"""
 
 OWN = {
     WEAK: (WEAK, "first_turns", 1.0),
@@ -37,22 +38,23 @@ OWN = {
     "crowd_undecided": (CROWD, "unagreed", 0.5),
     "crowd_self_labelled": (CROWD, "self_labelled", 0.25),
 }
-"""Source of the EDOS authors → its task, the key of `ClassifierRecipe` that asks for it, and the weight that its
-examples have there; None: those that are replayed."""
+"""Source of the EDOS authors → its task, the key of `ClassifierRecipe` that selects it, and the weight of its examples
+there; None for replayed ones.
+"""
 
 ACTED = (FILMS, "meld", "emorynlp")
-"""Sources of which some are the same episodes, cut into other turns."""
+"""Sources that partly cover the same episodes, segmented into other turns."""
 
 NAMES = (*OWN, FILMS, COMMON, *SOURCES)
 
 
 @dataclass(frozen=True)
 class Taught:
-    """A dialogue with what its turns teach.
+    """A dialogue with the targets of its turns.
 
     Attributes:
         turns: oldest first.
-        targets: of each turn, None where it teaches nothing.
+        targets: one for each turn; None if the turn has no target.
     """
 
     turns: tuple[str, ...]
@@ -61,15 +63,15 @@ class Taught:
 
 @dataclass(frozen=True)
 class Corpus:
-    """What is learned from, and what is held out.
+    """The training data, and what is held out.
 
     Attributes:
         train: source → its dialogues.
-        held: source → held-out dialogues; of `weak` and `crowd` the validation parts.
-        tests: `weak` and `crowd` → the test part, where one of their sources is named or their files are there.
-        apart: set → all of its texts that are held out, also of those that are not learned from.
-        left_out: source → turns that teach nothing, because they are near-copies of held-out ones.
-        counts: source → further counts, such as lines that could not be read.
+        held: source → held-out dialogues; for `weak` and `crowd` the validation splits.
+        tests: `weak` and `crowd` → the test split, if one of their sources is named or their files exist.
+        apart: set → all of its held-out texts, even if the set is not trained on.
+        left_out: source → number of turns without a target because they are near-duplicates of held-out ones.
+        counts: source → further counts, such as unreadable lines.
         files: name below the data folder → the file.
     """
 
@@ -86,16 +88,16 @@ def load_corpus(sources: Mapping[str, float], folder: Path, cache: Path | None, 
     """Read the sources that a recipe names.
 
     Args:
-        sources: their names.
+        sources: names of the sources.
         folder: the data folder.
-        cache: folder that keeps embeddings for the next training.
+        cache: folder in which embeddings are cached.
         short: see `LabelsRecipe`.
 
     Raises:
-        ValueError: a source is none, or its files are not there.
+        ValueError: a source is unknown, or its files are missing.
     """
     if strange := sorted(set(sources) - set(NAMES)):
-        raise ValueError(f"sources: {strange[0]!r} is none; there are {', '.join(NAMES)}")
+        raise ValueError(f"sources: {strange[0]!r} is unknown; there are {', '.join(NAMES)}")
     corpus = Corpus({}, {}, {}, {}, {}, {}, {})
     for task in dict.fromkeys([*(OWN[name][0] for name in sources if name in OWN), *_TASKS]):
         _read_task(task, sources, folder, cache, corpus)
@@ -107,24 +109,30 @@ def load_corpus(sources: Mapping[str, float], folder: Path, cache: Path | None, 
             corpus.train[name] = [_last(*each) for each in zip(examples.dialogues, examples.targets, strict=True)]
         elif name in SOURCES:
             _read_set(name, name in sources, folder, corpus)
-    for name in [name for name in corpus.train if name != COMMON]:
-        kept = [part for part in without_copies(corpus.train[name], corpus, short, name in ACTED) if taught_texts(part)]
-        corpus.left_out[name] = _taught(corpus.train[name]) - _taught(kept)
-        corpus.train[name] = kept
+    _leave_out_copies(corpus, short)
     if not any(corpus.held.values()):
         raise ValueError(f"the sources {', '.join(sources)} hold no turns out, to calibrate on: add one that does")
     return corpus
 
 
+def _leave_out_copies(corpus: Corpus, short: int) -> None:
+    for name in [name for name in corpus.train if name != COMMON]:
+        kept = [part for part in without_copies(corpus.train[name], corpus, short, name in ACTED) if taught_texts(part)]
+        corpus.left_out[name] = _taught(corpus.train[name]) - _taught(kept)
+        corpus.train[name] = kept
+
+
 def taught_texts(dialogue: Taught) -> list[str]:
-    """Return the turns that teach something."""
+    """Return the turns with a target."""
     return [text for text, target in zip(dialogue.turns, dialogue.targets, strict=True) if target is not None]
 
 
 def _read_task(task: str, sources: Collection[str], folder: Path, cache: Path | None, corpus: Corpus) -> None:
-    """Take in what a recipe names of a task; what is held out, also where it names nothing and the files are there."""
+    """Add the sources of a task that a recipe names, and the held-out split even if it names none,
+    if the files exist.
+    """
     recipe, files = _TASKS[task]
-    wanted = {name: OWN[name] for name in sources if name in OWN and OWN[name][0] == task}
+    wanted = {name: OWN[name] for name in sources if OWN.get(name, (None,))[0] == task}
     if not wanted and not all((folder / file).is_file() for file in files):
         return
     asked: Any = {key: weight or 1.0 for _, key, weight in wanted.values() if key}
@@ -144,13 +152,12 @@ def _last_labelled(part: Part) -> list[Taught]:
 
 
 def _last(turns: Sequence[str], values: Floats) -> Taught:
-    """Return a dialogue whose last turn has shares of the labels."""
     return Taught(tuple(turns), (*[None] * (len(turns) - 1), Target(values, Kind.SHARES)))
 
 
 def _read_films(folder: Path, learned: bool, corpus: Corpus) -> None:
-    """Take in what is held out of the turns of films that we labelled by reading, and where they are learned from the
-    rest.
+    """Add the held-out turns of films that we labelled by reading to a corpus and, if they are
+    trained on, the others.
     """
     try:
         read, counts = read_readings(folder)
@@ -171,23 +178,16 @@ def _read_films(folder: Path, learned: bool, corpus: Corpus) -> None:
 
 
 def _read_set(name: str, learned: bool, folder: Path, corpus: Corpus) -> None:
-    """Take in a set of another maker: what is held out of it, and where it is learned from the rest but for its test
-    part.
-    """
+    """Add a third-party set: its held-out part and, if it is trained on, the rest without its test split."""
     parts: dict[str, list[Taught]] = {"train": [], "held": [], "test": []}
-    read: dict[str, Path] = {}
-    rejects = 0
-    for split, file in ((split, file) for split, files in SOURCES[name].files.items() for file in files):
-        if not (folder / file).is_file() or not (learned or split == "test" or _holds_out(name, file)):
-            continue
+    read, rejects = _files_of(name, learned, folder), 0
+    for file, split in read.items():
         for each in SOURCES[name].read(folder / file):
             if isinstance(each, Reject):
                 rejects += 1
                 continue
-            apart = held_out(name, _key(name, each)) if name in PARTED else file == HELD_OUT_FILES[name]
             taught = Taught(each.turns, tuple(target_of(name, names) for names in each.labels))
-            parts["test" if split == "test" else "held" if apart else "train"].append(taught)
-        read |= {} if split == "test" else {file: folder / file}
+            parts[_part(name, split, file, each)].append(taught)
     corpus.apart[name] = [text for part in ("held", "test") for each in parts[part] for text in taught_texts(each)]
     if not learned:
         return
@@ -195,20 +195,40 @@ def _read_set(name: str, learned: bool, folder: Path, corpus: Corpus) -> None:
     if name == "xed":
         parts["train"], corpus.counts[name]["contradicted"] = _mended(parts["train"])
     corpus.train[name], corpus.held[name] = parts["train"], parts["held"]
-    corpus.files.update(read)
+    corpus.files.update({file: folder / file for file, split in read.items() if split != "test"})
     if not corpus.train[name]:
-        wanted = ", ".join(file for files in SOURCES[name].files.values() for file in files)
+        wanted = ", ".join(chain.from_iterable(SOURCES[name].files.values()))
         raise ValueError(f"{folder} has nothing of the source {name!r} to learn from: expected {wanted}")
 
 
+def _files_of(name: str, learned: bool, folder: Path) -> dict[str, str]:
+    """Return the existing files of a set with their splits; files that are only for training are included only if
+    wanted.
+    """
+    return {
+        file: split
+        for split, files in SOURCES[name].files.items()
+        for file in files
+        if (folder / file).is_file() and (learned or split == "test" or _holds_out(name, file))
+    }
+
+
+def _part(name: str, split: str, file: str, dialogue: LabelledDialogue) -> str:
+    if split == "test":
+        return "test"
+    apart = held_out(name, _key(name, dialogue)) if name in SPLIT_BY_DIGEST else file == HELD_OUT_FILES[name]
+    return "held" if apart else "train"
+
+
 def _holds_out(name: str, file: str) -> bool:
-    """Tell whether a file of a set has dialogues that are held out."""
-    return name in PARTED or file == HELD_OUT_FILES[name]
+    return name in SPLIT_BY_DIGEST or file == HELD_OUT_FILES[name]
 
 
 def _mended(sentences: Sequence[Taught]) -> tuple[list[Taught], int]:
-    """Return the sentences of XED without what gives their labels away, and how many are left out: its neutral ones
-    have lost their commas, so none has any here, and those that stand under an emotion too are not neutral.
+    """Return the sentences of XED without artefacts that reveal their labels, and how many are left out.
+
+    XED's neutral sentences have lost their commas, so all commas are removed; neutral sentences that also occur under
+    an emotion are left out.
     """
     neutral = LABEL_IDS[NEUTRAL]
     felt = {plain_text(each.turns[0]) for each in sentences if each.targets[0] and not each.targets[0].holds(neutral)}
@@ -221,18 +241,18 @@ def _mended(sentences: Sequence[Taught]) -> tuple[list[Taught], int]:
 
 
 def _key(name: str, dialogue: LabelledDialogue) -> str:
-    """Return what decides whether a dialogue of a set is held out: see `held_out`."""
+    """Return the key that decides whether a dialogue of a set is held out; see `held_out`."""
     return dialogue.turns[0] if name == "xed" else dialogue.dialogue_id
 
 
 def without_copies(dialogues: Sequence[Taught], corpus: Corpus, short: int, acted: bool) -> list[Taught]:
-    """Return dialogues cut where a turn is a near-copy of a held-out one, which is left out.
+    """Return dialogues split at turns that are near-duplicates of held-out ones, which are removed.
 
     Args:
-        dialogues: of a source.
-        corpus: what is held out.
+        dialogues: the dialogues of a source.
+        corpus: has the held-out texts.
         short: see `LabelsRecipe`.
-        acted: whether some may be the same episodes as those of `ACTED`.
+        acted: whether they may be of the same episodes as those in `ACTED`.
     """
     held = [text for texts in corpus.apart.values() for text in texts]
     cut = [text for name in ACTED if acted for text in corpus.apart.get(name, ())]

@@ -1,1 +1,1 @@
-"""Where scenes begin: labels from scripts and from dialogues that are scenes, and how the scorer is fitted to them."""
+"""Scene boundaries: reference boundaries from scripts and from released scenes, and the training of the scorer."""

@@ -1,43 +1,184 @@
-"""Episodes of which scenes are known: Frasier by its scripts, Friends by the scenes that MELD and EmoryNLP cut out."""
+"""The known scene boundaries of a film, from its script or from scenes of it in a release."""
 
 import json
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby, pairwise
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
-from edos_dataset.arrays import Ints, unnest
+from edos_dataset.arrays import Bools, Doubles, Floats, Ints, unnest
 from edos_dataset.schema import SENTENCES
-from edos_dataset.segmentation.alignment import find_scripts
 from edos_dataset.segmentation.scene_features import matrix, read_features, word_codes
 from edos_dataset.segmentation.turns.stage import SegmentTurns
-from edos_dataset.sources.scripts import Speech, read_script
-from training.scenes.breaks import LEAST_SHARED, Breaks, breaks_of_scenes, breaks_of_script, joined
-from training.scenes.fit import Episode
-from training.turns.data import load_corpora
-from training.turns.dialogues import read_utterances
-from training.turns.scripts import split_lines
-from training.turns.sources import read_subtitles, read_text
+from training.transcripts.alignment import align, find_scripts
+from training.transcripts.scripts import Speech, read_script
+from training.turns.data import load_corpora, read_subtitles, read_text, read_utterances
+from training.turns.labels import split_lines
+
+LEAST_SHARED = 0.3
+"""Minimum fraction of a film's phrases in its script; a film and its own script share about half, others less than
+0.05.
+"""
+
+TRUSTED = 0.5
+"""Minimum confidence of an aligned sentence for its scene to count as known."""
+
+FARTHEST = 8
+"""Maximum number of sentences between two with known scenes for a break to be searched between them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Breaks:
+    """The known scenes of one document. A boundary has the number of the sentence after it.
+
+    Attributes:
+        first: [breaks] the first boundary at which the scene may begin.
+        last: [breaks] the last such boundary.
+        weight: [breaks] the weight of each: 1 for whole scripts, and 1/2 if only single scenes are known, since
+            neighbouring scenes share their breaks.
+        within: [sentences] whether the boundary is known to be inside a scene.
+        unplaced: number of breaks of the script that are left out because the sentences around them are not aligned.
+        boundary: weight of a boundary inside a scene: above 1 if short scenes were selected, which have more breaks.
+    """
+
+    first: Ints
+    last: Ints
+    weight: Doubles
+    within: Bools
+    unplaced: int = 0
+    boundary: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Episode:
+    """A document as the scorer sees it, with its known scenes.
+
+    Attributes:
+        show: the name of the show.
+        film: key of the episode.
+        breaks: its known scenes, by sentences.
+        begins: [turns] index of the first sentence of each turn.
+        features: [turns, features] without features of words.
+        codes: from `word_codes`.
+        silences: [sentences] seconds before each sentence.
+    """
+
+    show: str
+    film: str
+    breaks: Breaks
+    begins: Ints
+    features: Floats
+    codes: tuple[Ints, Ints]
+    silences: Doubles
+
+    def by_sentence(self, scores: Doubles) -> Doubles:
+        """Return scores [turns] by sentence, [sentences]: at the first sentence of each turn; -inf elsewhere."""
+        spread = np.full(len(self.silences), -np.inf)
+        spread[self.begins] = np.where(np.isnan(scores), -np.inf, scores)
+        return spread
+
+    def labels(self, scores: Doubles) -> tuple[Floats, Floats]:
+        """Return for each boundary 1 if a scene begins, and its weight, 0 if unknown: [turns] each.
+
+        Args:
+            scores: [turns] by which a boundary is chosen within an interval.
+        """
+        label, weight = np.zeros(len(self.begins), np.float32), np.zeros(len(self.begins), np.float32)
+        weight[self.breaks.within[self.begins]] = self.breaks.boundary
+        for first, last, worth in zip(self.breaks.first, self.breaks.last, self.breaks.weight, strict=True):
+            begin, end = np.searchsorted(self.begins, [first, last + 1])
+            if begin < end:
+                weight[begin:end] = 0
+                chosen = begin + int(np.argmax(scores[begin:end]))
+                label[chosen], weight[chosen] = 1, worth
+        weight[0] = 0
+        return label, weight
+
+
+def breaks_of_script(texts: Sequence[str], speeches: Sequence[Speech]) -> Breaks:
+    """Find the scenes of a film from its whole script.
+
+    Args:
+        texts: sentences of the film.
+        speeches: the speeches of the script.
+    """
+    alignment = align(texts, [speech.text for speech in speeches])
+    scenes = np.array([speech.scene for speech in speeches])
+    known = np.flatnonzero((alignment.speech >= 0) & (alignment.confidence >= TRUSTED))
+    within = np.zeros(len(texts), bool)
+    if len(known) < 2:
+        none = np.zeros(0, np.int64)
+        return Breaks(none, none, np.zeros(0), within, int(np.ptp(scenes)))
+    changed = scenes[alignment.speech[known[1:]]] > scenes[alignment.last_speech[known[:-1]]]
+    within[known[0] + 1 : known[-1] + 1] = ~np.repeat(changed, np.diff(known))
+    near = changed & (np.diff(known) <= FARTHEST)
+    first, last = known[:-1][near] + 1, known[1:][near]
+    return Breaks(first, last, np.ones(len(first)), within, int(np.ptp(scenes)) - len(first))
+
+
+def breaks_of_scenes(texts: Sequence[str], scenes: Sequence[Sequence[str]], boundary: float = 1.0) -> Breaks:
+    """Find single scenes in a film; what lies between them is unknown.
+
+    A scene that is only partly found gives information only about the part between its first and last utterance found.
+
+    Args:
+        texts: sentences of the film.
+        scenes: the utterances of each scene, in the order of the film.
+        boundary: as in `Breaks`.
+    """
+    owner = np.repeat(np.arange(len(scenes)), [len(scene) for scene in scenes])
+    edges = np.cumsum([0, *map(len, scenes)])
+    alignment = align(texts, [text for scene in scenes for text in scene])
+    known = np.flatnonzero((alignment.speech >= 0) & (alignment.confidence >= TRUSTED))
+    of = owner[alignment.speech[known]]
+    within, boundaries = np.zeros(len(texts), bool), []
+    for number in range(len(scenes)):
+        own = known[of == number]
+        if len(own) < 2:
+            continue
+        within[own[0] + 1 : own[-1] + 1] = True
+        begins = alignment.speech[own[0]] == edges[number] and own[0] > 0
+        ends = alignment.last_speech[own[-1]] == edges[number + 1] - 1 and own[-1] + 1 < len(texts)
+        boundaries += [own[0]] * bool(begins) + [own[-1] + 1] * bool(ends)
+    at = np.array(boundaries, np.int64)
+    at = at[~within[at]]
+    return Breaks(at, at, np.full(len(at), 0.5), within, boundary=boundary)
+
+
+def joined(parts: Sequence[Breaks]) -> Breaks:
+    """Return the combined knowledge of several releases about one document; a break inside a scene of another release
+    is dropped.
+    """
+    within = np.any([part.within for part in parts], axis=0)
+    first, last, weight = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("first", "last", "weight")
+    )
+    kept = ~within[first]
+    return Breaks(
+        first[kept], last[kept], weight[kept], within, sum(part.unplaced for part in parts), parts[0].boundary
+    )
+
 
 LONGER = 1.8
-"""How much longer a scene of Friends is than those that MELD and EmoryNLP chose (at most 25 utterances, 19 sentences in
-the mean): an episode has 479 sentences, and EmoryNLP numbers at least 13.4 scenes of it.
+"""How much longer a scene of Friends is on average than those selected by MELD and EmoryNLP (at most 25 utterances, on
+average 19 sentences): an episode has 479 sentences, of which EmoryNLP numbers at least 13.4 scenes.
 """
 
 _EMORY = re.compile(r"s(\d+)_e(\d+)")
 
 
 def load_episodes(data_dir: Path, cache: Path, bits: int) -> tuple[list[Episode], tuple[str, ...]]:
-    """Read all episodes of which scenes are known, with their turns by the scorer that ships.
+    """Read all episodes with known scenes, segmented into turns by the shipped scorer.
 
     Args:
         data_dir: folder of the real data: `frasier/`, `sitcom_speakers/`, `meld/`, `emorynlp/`.
-        cache: folder that keeps the labelled documents of Friends.
-        bits: of the codes of words.
+        cache: folder in which the labelled documents of Friends are cached.
+        bits: number of bits of the hashes of words.
 
     Returns:
         The episodes, and the names of their features.
@@ -56,7 +197,6 @@ def frasier_sentences(data_dir: Path) -> pa.Table:
 
 
 def _with_scripts(table: pa.Table, folder: Path) -> tuple[pa.Table, list[Breaks]]:
-    """Return the documents that have a script in the folder, and their breaks."""
     scripts: list[list[Speech]] = [read_script(read_text(path)) for path in sorted(folder.glob("[0-9]*.txt"))]
     texts = _texts(table)
     chosen, shared = find_scripts(texts, [[speech.text for speech in script] for script in scripts])
@@ -67,7 +207,6 @@ def _with_scripts(table: pa.Table, folder: Path) -> tuple[pa.Table, list[Breaks]
 def _with_scenes(
     table: pa.Table, scenes: Mapping[str, Sequence[Sequence[Sequence[str]]]]
 ) -> tuple[pa.Table, list[Breaks]]:
-    """Return the documents of whose films scenes are known, and their breaks."""
     rows, breaks = [], []
     for row, (film, texts) in enumerate(zip(table["film"].to_pylist(), _texts(table), strict=True)):
         if film in scenes:
@@ -77,7 +216,7 @@ def _with_scenes(
 
 
 def _friends_scenes(data_dir: Path) -> dict[str, list[list[list[str]]]]:
-    """Return the scenes of each episode of Friends, release by release, each in the order of the episode."""
+    """Return the scenes of each episode of Friends from each release, in the order of the episode."""
     films: dict[str, list[list[list[str]]]] = defaultdict(list)
     timed = defaultdict(list)
     for path in sorted((data_dir / "meld").glob("*_sent_emo.csv")):
@@ -91,8 +230,8 @@ def _friends_scenes(data_dir: Path) -> dict[str, list[list[list[str]]]]:
         films[film].append([texts for _, texts in sorted(scenes)])
     for episode in json.loads(read_text(data_dir / "emorynlp" / "dev.json"))["episodes"]:
         if match := _EMORY.match(episode["episode_id"]):
-            told = [[said["transcript"] for said in scene["utterances"]] for scene in episode["scenes"]]
-            films[f"friends/s{match[1]}e{match[2]}"].append(told)
+            texts = [[said["transcript"] for said in scene["utterances"]] for scene in episode["scenes"]]
+            films[f"friends/s{match[1]}e{match[2]}"].append(texts)
     return films
 
 
@@ -116,13 +255,13 @@ def _episodes(show: str, table: pa.Table, breaks: Sequence[Breaks], bits: int) -
 
 
 def turn_begins(ids: pa.Array, in_sentences: Ints, turns: pa.StructArray, in_turns: Ints) -> Ints:
-    """Return the place, [turns], of the sentence with which each turn begins, among all sentences.
+    """Return the index, [turns], of the first sentence of each turn, among all sentences.
 
     Args:
-        ids: of the sentences, each once in its document.
-        in_sentences: [documents + 1] places at which the sentences of each document begin.
+        ids: ids of the sentences, unique in a document.
+        in_sentences: [documents + 1] offsets of the sentences of each document.
         turns: structs of TURN.
-        in_turns: [documents + 1] places at which the turns of each document begin.
+        in_turns: [documents + 1] offsets of the turns of each document.
     """
     lists = turns.field("sentence_ids")
     first = lists.flatten().to_numpy()[lists.offsets.to_numpy()[:-1] - lists.offsets[0].as_py()]

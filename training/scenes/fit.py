@@ -1,7 +1,7 @@
-"""Fit the scorer of scene borders: weights of words, then a small network over all features, in numpy.
+"""Training of the scorer of scene boundaries: weights of words, then a small network over all features, in numpy.
 
-Which seam of an interval begins the scene is not known. It is first taken to be that of the longest pause, then the one
-that the scorer itself finds likeliest, as in learning from bags of instances (mi-SVM: Andrews et al., 2003).
+Which boundary in an interval begins the scene is unknown. At first the one with the longest pause is used, then the one
+that the scorer itself considers the most likely, as in multiple-instance learning (mi-SVM: Andrews et al., 2003).
 """
 
 from collections.abc import Sequence
@@ -14,71 +14,25 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
 from edos_dataset.arrays import Doubles, Floats, Ints
-from training.scenes.breaks import Breaks
-
-
-@dataclass(frozen=True, eq=False)
-class Episode:
-    """A document as the scorer sees it, with what is known of its scenes.
-
-    Attributes:
-        show: its show.
-        film: key of the episode.
-        breaks: known ones, by sentences.
-        begins: [turns] number of the sentence with which each turn begins.
-        features: [turns, features] without those of words.
-        codes: `word_codes`.
-        silences: [sentences] seconds before each sentence.
-    """
-
-    show: str
-    film: str
-    breaks: Breaks
-    begins: Ints
-    features: Floats
-    codes: tuple[Ints, Ints]
-    silences: Doubles
-
-    def by_sentence(self, scores: Doubles) -> Doubles:
-        """Return scores [turns] at the sentences [sentences] with which the turns begin; elsewhere -inf."""
-        spread = np.full(len(self.silences), -np.inf)
-        spread[self.begins] = np.where(np.isnan(scores), -np.inf, scores)
-        return spread
-
-    def labels(self, scores: Doubles) -> tuple[Floats, Floats]:
-        """Return for each border 1 where a scene begins, and its weight, 0 where nothing is known: [turns] each.
-
-        Args:
-            scores: [turns] by which the border of an interval is chosen.
-        """
-        label, weight = np.zeros(len(self.begins), np.float32), np.zeros(len(self.begins), np.float32)
-        weight[self.breaks.within[self.begins]] = self.breaks.seam
-        for first, last, worth in zip(self.breaks.first, self.breaks.last, self.breaks.weight, strict=True):
-            begin, end = np.searchsorted(self.begins, [first, last + 1])
-            if begin < end:
-                weight[begin:end] = 0
-                chosen = begin + int(np.argmax(scores[begin:end]))
-                label[chosen], weight[chosen] = 1, worth
-        weight[0] = 0
-        return label, weight
+from training.scenes.corpus import Episode
 
 
 @dataclass(frozen=True)
 class FitSettings:
-    """How the scorer is fitted.
+    """The settings of the training.
 
     Attributes:
-        columns: of the features that the network sees; None: all.
-        words: whether it sees the words.
-        bits: of the codes of words.
+        columns: the features that the network uses; None for all.
+        words: whether it uses words.
+        bits: number of bits of the hashes of words.
         penalty: inverse strength of the penalty on the weights of words.
-        hidden: units of one network.
-        members: networks whose mean is taken.
-        epochs: over the borders.
-        rate: of learning.
-        decay: of the weights.
-        rounds: in which the borders of breaks are chosen.
-        seed: of the networks.
+        hidden: number of hidden units of one network.
+        members: number of networks, whose mean is used.
+        epochs: passes over the boundaries.
+        rate: learning rate.
+        decay: weight decay.
+        rounds: number of times that the boundaries of breaks are chosen.
+        seed: seed of the networks.
     """
 
     columns: tuple[int, ...] | None = None
@@ -96,10 +50,10 @@ class FitSettings:
 
 @dataclass(eq=False)
 class Fitted:
-    """What was learned.
+    """The trained weights.
 
     Attributes:
-        words: float64 [2 ** bits], weights of words; empty without them.
+        words: float64 [2 ** bits], weights of words; empty if words are not used.
         first: float64 [features, units], bias in the last row.
         second: float64 [units + 1], bias last.
     """
@@ -111,7 +65,7 @@ class Fitted:
     facts: dict[str, Any] = field(default_factory=dict)
 
     def log_odds(self, episode: Episode) -> Doubles:
-        """Return the log-odds of a scene at each turn, [turns]; NaN for the first."""
+        """Return the log-odds of a scene boundary before each turn, [turns]; NaN for the first."""
         odds = outputs(self._inputs(episode), self.first, self.second)
         odds[:1] = np.nan
         return odds
@@ -124,19 +78,19 @@ class Fitted:
 
 
 def word_scores(episode: Episode, weights: Doubles) -> Doubles:
-    """Return the sums of the weights of the words at each border."""
-    code, border = episode.codes
-    return np.bincount(border, weights[code], len(episode.begins)).astype(np.float64)
+    """Return the sum of the weights of the words at each boundary."""
+    code, boundary = episode.codes
+    return np.bincount(boundary, weights[code], len(episode.begins)).astype(np.float64)
 
 
 def outputs(inputs: Doubles, first: Doubles, second: Doubles) -> Doubles:
-    """Carry the network out: one hidden layer of tanh."""
+    """Return the output of the network, which has one hidden tanh layer."""
     odds: Doubles = np.tanh(inputs @ first[:-1] + first[-1]) @ second[:-1] + second[-1]
     return odds
 
 
 def fit(episodes: Sequence[Episode], settings: FitSettings, folds: int = 4) -> Fitted:
-    """Fit words and network to episodes."""
+    """Fit word weights and network to episodes."""
     scores = [np.nan_to_num(episode.silences[episode.begins], nan=-1) for episode in episodes]
     columns = np.arange(episodes[0].features.shape[1]) if settings.columns is None else np.array(settings.columns)
     for _ in range(settings.rounds):
@@ -144,17 +98,7 @@ def fit(episodes: Sequence[Episode], settings: FitSettings, folds: int = 4) -> F
         inputs = [one.features[:, columns].astype(np.float64) for one in episodes]
         words = np.zeros(0)
         if settings.words:
-            heldout = [np.zeros(0)] * len(episodes)
-            for fold in range(folds):  # words are weighed for the network as they will be for films not learned from
-                rest = [index for index in range(len(episodes)) if index % folds != fold]
-                part = _fit_words(
-                    [episodes[index] for index in rest],
-                    [labels[index] for index in rest],
-                    [weights[index] for index in rest],
-                    settings,
-                )
-                for index in range(fold, len(episodes), folds):
-                    heldout[index] = word_scores(episodes[index], part)
+            heldout = _held_out_scores(episodes, labels, weights, settings, folds)
             inputs = [np.c_[one, extra] for one, extra in zip(inputs, heldout, strict=True)]
             words = _fit_words(episodes, labels, weights, settings)
         first, second = _fit_network(np.concatenate(inputs), np.concatenate(labels), np.concatenate(weights), settings)
@@ -163,13 +107,35 @@ def fit(episodes: Sequence[Episode], settings: FitSettings, folds: int = 4) -> F
     return fitted
 
 
+def _held_out_scores(
+    episodes: Sequence[Episode],
+    labels: Sequence[Floats],
+    weights: Sequence[Floats],
+    settings: FitSettings,
+    folds: int,
+) -> list[Doubles]:
+    """Score the words of each fold with weights fitted on the other folds, as for films outside the training data."""
+    scores = [np.zeros(0)] * len(episodes)
+    for fold in range(folds):
+        rest = [index for index in range(len(episodes)) if index % folds != fold]
+        part = _fit_words(
+            [episodes[index] for index in rest],
+            [labels[index] for index in rest],
+            [weights[index] for index in rest],
+            settings,
+        )
+        for index in range(fold, len(episodes), folds):
+            scores[index] = word_scores(episodes[index], part)
+    return scores
+
+
 def _fit_words(
     episodes: Sequence[Episode], labels: Sequence[Floats], weights: Sequence[Floats], settings: FitSettings
 ) -> Doubles:
     sizes = np.cumsum([0, *(len(one.begins) for one in episodes)])
     code = np.concatenate([one.codes[0] for one in episodes])
-    border = np.concatenate([one.codes[1] + base for one, base in zip(episodes, sizes[:-1], strict=True)])
-    table = csr_matrix((np.ones(len(code), np.float32), (border, code)), (sizes[-1], 1 << settings.bits))
+    boundary = np.concatenate([one.codes[1] + base for one, base in zip(episodes, sizes[:-1], strict=True)])
+    table = csr_matrix((np.ones(len(code), np.float32), (boundary, code)), (sizes[-1], 1 << settings.bits))
     weight, label = np.concatenate(weights), np.concatenate(labels)
     used = np.flatnonzero(weight > 0)
     model = LogisticRegression(C=settings.penalty, max_iter=60, tol=1e-3)
@@ -179,7 +145,7 @@ def _fit_words(
 
 
 def _fit_network(inputs: Doubles, labels: Floats, weights: Floats, settings: FitSettings) -> tuple[Doubles, Doubles]:
-    """Fit the members and lay them side by side: the mean of their log-odds is one wider network."""
+    """Fit the members and concatenate them: the mean of their log-odds is one wider network."""
     used = np.flatnonzero(weights > 0)
     inputs, label, weight = inputs[used], labels[used].astype(np.float64), weights[used].astype(np.float64)
     mean, deviation = inputs.mean(0), np.maximum(inputs.std(0), 1e-3)
@@ -196,7 +162,7 @@ def _fit_network(inputs: Doubles, labels: Floats, weights: Floats, settings: Fit
 def _train(
     inputs: Doubles, label: Doubles, weight: Doubles, settings: FitSettings, member: int
 ) -> tuple[Doubles, Doubles]:
-    """Train one network by Adam (Kingma and Ba, 2015), with decay apart from the gradient, to a rate of nothing."""
+    """Train one network with Adam (Kingma and Ba, 2015) and decoupled weight decay; the rate decays to zero."""
     rng = np.random.default_rng([settings.seed, member])
     size, batch = len(label), 512
     inputs = np.c_[inputs, np.ones(size)].astype(np.float32)

@@ -1,4 +1,4 @@
-"""How well scores find the scenes of episodes, counted as `evaluation/gaps.py` counts silences."""
+"""Metrics of scene boundaries, counted as in `evaluation/gaps.py`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from edos_dataset.arrays import Doubles
-from training.scenes.fit import Episode
+from training.scenes.corpus import Episode
 
 THRESHOLDS = np.round(np.arange(0.02, 0.8, 0.01), 2)
 _BINS = 10  # of the calibration table
 
 
 def at_breaks(episode: Episode, scores: Doubles) -> Doubles:
-    """Return the highest score, by sentences, between the sentences around each break, [breaks]; -inf where none is."""
+    """Return the highest score, by sentences, in the interval of each break, [breaks]; -inf if there is none."""
     highest = [
         np.max(np.where(np.isnan(part), -np.inf, part))
         for first, last in zip(episode.breaks.first, episode.breaks.last, strict=True)
@@ -25,23 +25,25 @@ def at_breaks(episode: Episode, scores: Doubles) -> Doubles:
 def judge(
     episodes: Sequence[Episode], scores: Sequence[Doubles], thresholds: Sequence[float]
 ) -> list[dict[str, float]]:
-    """Judge "a scene begins where the score is at least this" at each threshold.
+    """Evaluate "a scene begins where the score is at least the threshold" at each threshold.
 
     Args:
-        episodes: with their known breaks.
-        scores: of each, [sentences]; NaN and -inf cut nowhere.
-        thresholds: of the scores.
+        episodes: the episodes, with their known breaks.
+        scores: scores of each episode, [sentences]; NaN and -inf are never boundaries.
+        thresholds: thresholds of the scores.
 
     Returns:
-        Rows of `threshold`, `precision` (1 less the share of cuts inside a scene), `recall` (share of breaks cut), `f1`
-        and `cuts`, all cuts of which it is known whether they are right.
+        Rows of `threshold`, `precision` (1 minus the fraction of cuts inside a scene), `recall` (fraction of breaks
+        found), `f1` and `cuts`, the number of cuts that are known to be right or wrong.
     """
     rows = []
     breaks = sum(float(one.breaks.weight.sum()) for one in episodes)
     pairs = [(one, score, at_breaks(one, score)) for one, score in zip(episodes, scores, strict=True)]
     for threshold in thresholds:
         right = sum(float(one.breaks.weight[found >= threshold].sum()) for one, _, found in pairs)
-        wrong = sum(one.breaks.seam * float((score[one.breaks.within] >= threshold).sum()) for one, score, _ in pairs)
+        wrong = sum(
+            one.breaks.boundary * float((score[one.breaks.within] >= threshold).sum()) for one, score, _ in pairs
+        )
         precision = right / (right + wrong) if right + wrong else 1.0
         figures = (precision, right / breaks, 2 * right / (right + wrong + breaks), right + wrong)
         rows.append(
@@ -54,12 +56,12 @@ def judge(
 def interval(
     episodes: Sequence[Episode], scores: Sequence[Doubles], threshold: float, seed: int = 0, samples: int = 1000
 ) -> list[float]:
-    """Return the 95 % interval of F1 by a bootstrap over episodes."""
+    """Return the 95 % confidence interval of F1, from a bootstrap over episodes."""
     counts = np.array(
         [
             (
                 one.breaks.weight[at_breaks(one, score) >= threshold].sum(),
-                (score[one.breaks.within] >= threshold).sum() * one.breaks.seam,
+                (score[one.breaks.within] >= threshold).sum() * one.breaks.boundary,
                 one.breaks.weight.sum(),
             )
             for one, score in zip(episodes, scores, strict=True)
@@ -74,7 +76,7 @@ def interval(
 def calibration(episodes: Sequence[Episode], scores: Sequence[Doubles]) -> list[dict[str, float]]:
     """Return rows of `from` (lower edge of a tenth), `borders`, `mean_score` and `share_of_breaks`.
 
-    A border counts by the weight of what is known there; of an interval the likeliest border is the break.
+    Boundaries are weighted as in `Breaks`; the most likely boundary of an interval counts as the break.
     """
     parts = []
     for one, score in zip(episodes, scores, strict=True):
@@ -98,7 +100,7 @@ def calibration(episodes: Sequence[Episode], scores: Sequence[Doubles]) -> list[
 
 
 def describe(episodes: Sequence[Episode], scores: Sequence[Doubles], threshold: float) -> dict[str, Any]:
-    """Return all of the above, with what silences alone reach on the same episodes."""
+    """Return all metrics of this module, with those of silences alone on the same episodes."""
     silences = [one.silences for one in episodes]
     rows = judge(episodes, scores, THRESHOLDS.tolist())
     gaps = judge(episodes, silences, np.arange(1, 15.01, 0.5).tolist())

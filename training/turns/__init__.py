@@ -1,1 +1,1 @@
-"""The scorers of turn borders: labelled documents, learners, measures, reports."""
+"""The scorers of turn boundaries: labelled documents, training, metrics, reports."""

@@ -1,44 +1,155 @@
-"""Learn the encoder of `edos_dataset.segmentation.turns.context`: binary cross-entropy over labelled seams, windows of
-like length a batch, AdamW.
+"""Training of the encoder of `edos_dataset.segmentation.turns.context`: binary cross-entropy over labelled boundaries,
+batches of windows of similar length, AdamW.
 """
 
 import hashlib
 import math
 import time
-from collections.abc import Sequence
-from dataclasses import asdict
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice, pairwise
 from pathlib import Path
+from typing import ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 from torch import nn
 
+from edos_dataset.arrays import Floats
 from edos_dataset.encoders.changes import restore
-from edos_dataset.encoders.encoder import quiet
-from edos_dataset.segmentation.turns.context import tokenizer_of
+from edos_dataset.encoders.encoder import DEFAULT_MODEL, quiet, token_batches
+from edos_dataset.segmentation.turns.context import (
+    TOKENS,
+    Marks,
+    Sentences,
+    Window,
+    batch_of,
+    read_sentences,
+    tokenizer_of,
+)
 from edos_dataset.segmentation.turns.context_module import ContextNet
-from edos_dataset.segmentation.turns.windows import Marks, batch_of
-from training.loop.checkpoints import resume
-from training.loop.log import Log
-from training.turns.context_lessons import ContextSettings, Lesson, Part, draw_batches, read_lessons
-from training.turns.passes import forms_of
+from edos_dataset.segmentation.turns.evidence import read
+from training.loop import Log, resume
+from training.turns.boundaries import draw_pass, forms_of, hide, weigh
+
+_POOL = 400
+"""Number of upcoming windows that are sorted into batches by length."""
+
+
+@dataclass(frozen=True)
+class ContextSettings:
+    """The settings of the training.
+
+    Args:
+        backbone: the encoder to start from: all-MiniLM-L6-v2 (packaged), a folder or a Hub id. Its word embeddings are
+            not trained.
+        updates: number of updates; 0 only measures the initial weights.
+        rate, head_rate: peak learning rates of the encoder and of all other weights; they rise over `warmup` updates
+            and then decay linearly to zero.
+        decay: weight decay.
+        gradient_norm: maximum norm of the gradient.
+        tokens: maximum number of tokens per update, padding included.
+        unknown_evidence: fraction of the documents in which one kind of evidence is hidden.
+        share: corpus → fraction of its documents in a pass, if not all.
+        precision: "no" (float32) or "bf16", of the forward pass.
+        seed: seed of all randomness.
+    """
+
+    name: ClassVar[str] = "context"
+
+    backbone: str = DEFAULT_MODEL
+    updates: int = 2000
+    rate: float = 2e-4
+    head_rate: float = 1e-3
+    warmup: int = 100
+    decay: float = 0.01
+    gradient_norm: float = 1.0
+    tokens: int = 4096
+    unknown_evidence: float = 0.3
+    share: dict[str, float] = field(default_factory=dict)
+    precision: Literal["no", "bf16"] = "no"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        for name, least in (("updates", 0), ("warmup", 1), ("tokens", TOKENS)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
+
+
+@dataclass(frozen=True, eq=False)
+class Lesson:
+    """A document, its labels and their weights: [sentences]."""
+
+    sentences: Sentences
+    label: npt.NDArray[np.int8]
+    weight: Floats
+
+
+Part = tuple[Lesson, Window]
+
+
+def read_lessons(table: pa.Table, backbone: str) -> list[Lesson]:
+    """Return labelled documents in the encoder's input form.
+
+    Args:
+        table: as for `boundaries.weigh`.
+        backbone: as in ContextSettings.
+
+    Raises:
+        ValueError: the labels are all of one class.
+    """
+    label, weight = weigh(table)
+    reading = read(table, "en")
+    documents = read_sentences(reading, tokenizer_of(backbone))
+    bounds = pairwise(reading.offsets.tolist())
+    return [Lesson(one, label[a:b], weight[a:b]) for one, (a, b) in zip(documents, bounds, strict=True)]
+
+
+def draw_batches(
+    lessons: Sequence[Lesson], forms: Mapping[str, list[list[int]]], settings: ContextSettings
+) -> Iterator[list[Part]]:
+    """Yield the windows of every update, endlessly; the same for the same seed."""
+    rng = np.random.default_rng(settings.seed)
+    stream = _windows(lessons, forms, settings, rng)
+    while True:
+        pool = list(islice(stream, _POOL))
+        batches = list(token_batches([lesson.sentences.size(window) for lesson, window in pool], settings.tokens))
+        for place in rng.permutation(len(batches)):
+            yield [pool[row] for row in batches[place]]
+
+
+def _windows(
+    lessons: Sequence[Lesson], forms: Mapping[str, list[list[int]]], settings: ContextSettings, rng: np.random.Generator
+) -> Iterator[Part]:
+    while True:
+        parts: list[Part] = []
+        for row in draw_pass(forms, settings.share, rng):
+            lesson, shift = lessons[row], int(rng.integers(TOKENS // 2))
+            evidence = hide(lesson.sentences.evidence, settings.unknown_evidence, rng)
+            seen = replace(lesson, sentences=replace(lesson.sentences, evidence=evidence))
+            found = seen.sentences.windows(shift)
+            parts += [(seen, window) for window in found if lesson.weight[window.first : window.stop].any()]
+        for place in rng.permutation(len(parts)):
+            yield parts[place]
+
 
 _STATE = "model.pt"
 
 
 def begin(settings: ContextSettings, start: Path | None) -> ContextNet:
-    """Return the network that training begins with: the backbone's weights, or those of an earlier training.
+    """Return the initial network: with the backbone's weights, or with those of an earlier training.
 
     Args:
-        settings: name the backbone.
-        start: folder of the earlier one (`keep_state`).
+        settings: names the backbone.
+        start: folder of the earlier training (`keep_state`).
 
     Raises:
-        ValueError: the folder holds no state of such a network.
+        ValueError: the folder contains no state of such a network.
     """
     with quiet():
         net = ContextNet(settings.backbone, attention="eager")
@@ -48,14 +159,16 @@ def begin(settings: ContextSettings, start: Path | None) -> ContextNet:
         try:
             net.load_state_dict(torch.load(start / _STATE, map_location="cpu", weights_only=True))
         except (OSError, RuntimeError) as error:
-            told = " ".join(str(error).split())[:200]
-            raise ValueError(f"{start / _STATE} is no state to begin with: {told}; name a training's folder") from error
+            reason = " ".join(str(error).split())[:200]
+            raise ValueError(
+                f"{start / _STATE} is no state to begin with: {reason}; name a training's folder"
+            ) from error
     net.encoder.get_input_embeddings().requires_grad_(False)
     return net
 
 
 def keep_state(net: ContextNet, folder: Path) -> None:
-    """Write all weights, float32, for a training that begins with them."""
+    """Write all weights, float32, for a training that starts from them."""
     torch.save(net.state_dict(), folder / _STATE)
 
 
@@ -67,18 +180,19 @@ def fit_context(
     every: int = 100,
     start: Path | None = None,
 ) -> ContextNet:
-    """Learn from labelled documents. Where a training of the same was killed it goes on, to the same weights.
+    """Train on labelled documents. An interrupted training resumes, and ends with the same weights.
 
     Args:
-        table: as for `passes.weigh`, with `corpus`.
-        settings: how.
+        table: as for `boundaries.weigh`, with `corpus`.
+        settings: the settings.
         accelerator: of one process; its precision is that of the settings.
-        folder: keeps checkpoints and `log.jsonl`.
-        every: updates between two checkpoints.
+        folder: where checkpoints and `log.jsonl` are written.
+        every: number of updates between two checkpoints.
         start: as for `begin`.
 
     Raises:
-        ValueError: the labels are not of both classes, the folder is of another training, or the loss is no number.
+        ValueError: the labels are all of one class, the folder belongs to another training, or the loss is not a
+            number.
     """
     lessons = read_lessons(table, settings.backbone)
     set_seed(settings.seed)
@@ -100,11 +214,11 @@ def fit_context(
         accelerator.backward(loss)
         accelerator.clip_grad_norm_(net.parameters(), settings.gradient_norm)
         optimizer.step()
-        told = float(loss.detach())
-        if not math.isfinite(told):
-            raise ValueError(f"the loss of update {progress.update + 1} is {told}: lower the rates, or take float32")
+        value = float(loss.detach())
+        if not math.isfinite(value):
+            raise ValueError(f"the loss of update {progress.update + 1} is {value}: lower the rates, or take float32")
         log.update(
-            progress.update + 1, settings.updates, told, float(rates.get_last_lr()[0]), time.perf_counter() - begun
+            progress.update + 1, settings.updates, value, float(rates.get_last_lr()[0]), time.perf_counter() - begun
         )
         rates.step()
         progress.update, progress.seconds = progress.update + 1, time.perf_counter() - begun
@@ -114,7 +228,7 @@ def fit_context(
 
 
 def _loss(net: nn.Module, parts: Sequence[Part], marks: Marks, device: torch.device) -> torch.Tensor:
-    """Return the mean loss (nats) of the seams that the windows decide, by the weights of their labels."""
+    """Return the mean loss (nats) over the boundaries that the windows decide, weighted by their labels."""
     batch = batch_of([(lesson.sentences, window) for lesson, window in parts], marks)
     label, weight = [], []
     for lesson, window in parts:

@@ -1,9 +1,9 @@
-"""Learn the network of `edos_dataset.segmentation.turns.net`: binary cross-entropy over labelled seams, whole documents
-a batch, AdamW.
+"""Training of the network of `edos_dataset.segmentation.turns.net`: binary cross-entropy over labelled boundaries,
+batches of whole documents, AdamW.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -14,9 +14,128 @@ from torch import nn
 
 from edos_dataset.arrays import Bools, Floats
 from edos_dataset.segmentation.turns.evidence import Reading, read
-from edos_dataset.segmentation.turns.net import NetInputs, NetScorer, read_inputs
-from training.turns.net_module import Net, NetSettings
-from training.turns.passes import draw_pass, forms_of, hide, weigh
+from edos_dataset.segmentation.turns.net import BINS, CASES, EDGE, EVIDENCE, SPECIAL, NetInputs, NetScorer, read_inputs
+from training.turns.boundaries import draw_pass, forms_of, hide, weigh
+
+
+@dataclass(frozen=True)
+class NetSettings:
+    """The settings of the training.
+
+    Args:
+        embedding: length of a word's embedding.
+        filters: number of convolution filters over three words, and over the edges of a sentence.
+        evidence: length of the embedding of a sentence's evidence.
+        hidden: width of the layers over sentences.
+        dropout: dropout probability after each layer.
+        unknown_words: fraction of words that are hidden in training, so that the embedding of unknown words is trained.
+        unknown_evidence: fraction of documents in which one kind of evidence is hidden.
+        least: minimum number of occurrences for a word to have an embedding.
+        epochs: passes over the documents; of a document with several forms, each pass uses one.
+        share: corpus → fraction of its documents in a pass, if not all.
+        sentences: approximate number of sentences in a batch.
+        rate: peak learning rate; it rises over the first 60 batches and then decays linearly to zero.
+        decay: weight decay.
+        seed: seed of all randomness.
+    """
+
+    embedding: int = 24
+    filters: int = 48
+    evidence: int = 24
+    hidden: int = 64
+    dropout: float = 0.2
+    unknown_words: float = 0.15
+    unknown_evidence: float = 0.1
+    least: int = 4
+    epochs: int = 6
+    share: Mapping[str, float] = field(default_factory=dict)
+    sentences: int = 1600
+    rate: float = 3e-3
+    decay: float = 1e-4
+    seed: int = 0
+
+
+class Net(nn.Module):
+    """The network in training, which NetScorer evaluates.
+
+    Args:
+        vocabulary: number of words with an embedding.
+        settings: sizes and dropout.
+    """
+
+    def __init__(self, vocabulary: int, settings: NetSettings) -> None:
+        super().__init__()
+        self.words = nn.Embedding(vocabulary + SPECIAL, settings.embedding, padding_idx=0)
+        self.cases = nn.Embedding(1 + 2 * CASES, settings.embedding, padding_idx=0)
+        self.evidence = nn.Embedding(BINS * len(EVIDENCE), settings.evidence)
+        for table in (self.words, self.cases, self.evidence):
+            # With smaller values the first passes, and sometimes all passes, learn nothing.
+            nn.init.normal_(table.weight, 0, 0.5)
+        with torch.no_grad():
+            self.words.weight[0], self.cases.weight[0] = 0, 0
+        self.filter = nn.Linear(3 * settings.embedding, settings.filters)
+        self.edge = nn.Linear(2 * EDGE * settings.embedding, settings.filters)
+        width = 2 * settings.filters + settings.evidence
+        self.first = nn.Linear(5 * width, settings.hidden)
+        self.second = nn.Linear(3 * settings.hidden, settings.hidden)
+        self.out = nn.Linear(settings.hidden, 1)
+        self.dropout = nn.Dropout(settings.dropout)
+
+    def forward(
+        self, documents: list[NetInputs], unknown_words: float = 0.0, generator: torch.Generator | None = None
+    ) -> torch.Tensor:
+        """Return the log-odds of "same turn", [sentences of all documents]."""
+        words = torch.from_numpy(np.concatenate([document.words for document in documents]))
+        if unknown_words:
+            hidden = (torch.rand(len(words), generator=generator) < unknown_words) & (words > 0)
+            words = torch.where(hidden, 1, words)
+        cases = torch.from_numpy(np.concatenate([document.cases for document in documents]))
+        vectors = self.dropout(self._sentence_vectors(self.words(words) + self.cases(cases), documents))
+        evidence = torch.from_numpy(np.concatenate([document.evidence for document in documents]))
+        sentences = torch.cat([vectors, torch.relu(self.evidence(evidence).sum(1))], 1)
+        number = torch.from_numpy(
+            np.repeat(np.arange(len(documents)), [len(document.evidence) for document in documents])
+        )
+        hidden = self.dropout(torch.relu(self.first(_around(sentences, number, 2))))
+        hidden = self.dropout(hidden + torch.relu(self.second(_around(hidden, number, 1))))
+        log_odds: torch.Tensor = self.out(hidden)[:, 0]
+        return log_odds
+
+    def _sentence_vectors(self, words: torch.Tensor, documents: list[NetInputs]) -> torch.Tensor:
+        lengths = np.array([len(document.words) for document in documents])
+        shifts = np.cumsum(lengths) - lengths
+        begin = torch.from_numpy(
+            np.concatenate([document.starts[:-1] + shift for document, shift in zip(documents, shifts, strict=True)])
+        )
+        end = torch.from_numpy(
+            np.concatenate([document.starts[1:] + shift for document, shift in zip(documents, shifts, strict=True)])
+        )
+        nothing = torch.zeros(1, words.shape[1])
+        near = torch.cat([torch.cat([nothing, words[:-1]]), words, torch.cat([words[1:], nothing])], 1)
+        filtered = torch.relu(self.filter(near))
+        sentence = torch.cumsum(torch.zeros(len(words), dtype=torch.long).index_fill_(0, begin, 1), 0) - 1
+        inside = torch.ones(len(words), 1).index_fill_(0, begin, 0)
+        inside[torch.from_numpy(shifts + lengths - 1)] = 0
+        pooled = torch.zeros(len(begin), filtered.shape[1]).scatter_reduce(
+            0, sentence[:, None].expand_as(filtered), filtered * inside, "amax"
+        )
+        steps = torch.arange(1, EDGE + 1)
+        edges = torch.cat(
+            [torch.minimum(begin[:, None] + steps, end[:, None]), torch.maximum(end[:, None] - steps, begin[:, None])],
+            1,
+        )
+        return torch.cat([pooled, torch.relu(self.edge(words[edges].flatten(1)))], 1)
+
+
+def _around(values: torch.Tensor, document: torch.Tensor, reach: int) -> torch.Tensor:
+    """Return each row with the `reach` rows before and after it, zeros in place of rows of another document."""
+    rows = torch.arange(len(values))
+    columns = []
+    for step in range(-reach, reach + 1):
+        there = (rows + step).clamp(0, len(values) - 1)
+        near = ((rows + step == there) & (document[there] == document))[:, None]
+        columns.append(values[there] * near)
+    return torch.cat(columns, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,20 +147,20 @@ class Example:
     weight: Floats
 
 
-def fit_net(table: pa.Table, seams_chosen: Bools, settings: NetSettings, log: bool = False) -> NetScorer:
-    """Learn a scorer from labelled documents.
+def fit_net(table: pa.Table, chosen: Bools, settings: NetSettings, log: bool = False) -> NetScorer:
+    """Train a scorer on labelled documents.
 
     Args:
-        table: SENTENCES with `same_turn` (1, 0, or -1 for not known), `label_confidence` (0 to 1, the weight of a seam)
-            and `corpus`.
-        seams_chosen: [sentences], the seams to learn from, as for `passes.weigh`.
-        settings: how.
+        table: SENTENCES with `same_turn` (1, 0, or -1 if unknown), `label_confidence` (0 to 1, the weight of a
+            boundary) and `corpus`.
+        chosen: [sentences], the boundaries to train on, as for `boundaries.weigh`.
+        settings: the settings.
         log: print the loss of every pass.
 
     Raises:
-        ValueError: the chosen seams are not of both classes.
+        ValueError: the chosen boundaries are all of one class.
     """
-    label, weight = weigh(table, seams_chosen)
+    label, weight = weigh(table, chosen)
     reading = read(table, "en")
     vocabulary = _vocabulary(reading, settings.least)
     bounds = pairwise(reading.offsets.tolist())
@@ -51,7 +170,7 @@ def fit_net(table: pa.Table, seams_chosen: Bools, settings: NetSettings, log: bo
         for document, (a, b) in zip(inputs, bounds, strict=True)
     ]
     rng, generator = np.random.default_rng(settings.seed), torch.Generator().manual_seed(settings.seed)
-    with torch.random.fork_rng():  # dropout and initial weights draw from torch's own generator
+    with torch.random.fork_rng():  # dropout and initial weights use torch's global generator
         torch.manual_seed(settings.seed)
         net = Net(len(vocabulary), settings)
         _descend(net, examples, forms_of(table), settings, rng, generator, log)
@@ -59,7 +178,7 @@ def fit_net(table: pa.Table, seams_chosen: Bools, settings: NetSettings, log: bo
 
 
 def _vocabulary(reading: Reading, least: int) -> npt.NDArray[np.uint64]:
-    """Return the hashes of words that occur often enough, names apart: those of one show say nothing of another."""
+    """Return the hashes of frequent words without names, since those of one show are useless for others."""
     words, counts = np.unique(reading.tokens.surface, return_counts=True)
     frequent: npt.NDArray[np.uint64] = words[counts >= least]
     return frequent
@@ -109,7 +228,7 @@ def _descend(
 
 
 def export(net: Net, vocabulary: npt.NDArray[np.uint64]) -> NetScorer:
-    """Return the scorer with the weights of a network, rounded: embeddings of words to 8 bits, all others to 16."""
+    """Return the scorer with the rounded weights of a network: word embeddings in 8 bits, all others in 16."""
     words = net.words.weight.detach().numpy()
     scale = np.maximum(np.abs(words).max(axis=0), 1e-6) / 127
     weights = {"words": np.rint(words / scale).astype(np.int8), "words_scale": scale.astype(np.float32)}
@@ -117,9 +236,9 @@ def export(net: Net, vocabulary: npt.NDArray[np.uint64]) -> NetScorer:
         weights[name] = getattr(net, name).weight.detach().numpy().astype(np.float16)
     for name, steps in (("filter", 3), ("edge", 1), ("first", 5), ("second", 3), ("out", 1)):
         layer = getattr(net, name)
-        # A row of weights an input for each step: what NetScorer multiplies once and then shifts.
+        # One block of weights for each step, which NetScorer multiplies once and then shifts.
         joined = np.hstack(np.split(layer.weight.detach().numpy().T, steps))
-        # In C order, as a file gives it back: sums round by layout.
+        # In C order, as when read from a file, since the rounding of sums depends on the layout.
         weights[f"{name}.weight"] = joined.astype(np.float16, order="C")
         weights[f"{name}.bias"] = layer.bias.detach().numpy().astype(np.float16)
     return NetScorer(weights, vocabulary)

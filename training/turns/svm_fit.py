@@ -1,5 +1,5 @@
-"""The linear SVM of turn borders: hinge loss over hashed features, learned by averaged stochastic gradient descent,
-then calibrated and rounded to 8 bits.
+"""Training of the linear SVM of turn boundaries: hinge loss over hashed features, averaged stochastic gradient descent,
+then calibration and rounding to 8 bits.
 """
 
 from collections.abc import Iterator
@@ -13,24 +13,23 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 
 from edos_dataset.arrays import Bools, Floats, Ints, unnest
 from edos_dataset.segmentation.turns.evidence import read
-from edos_dataset.segmentation.turns.features import FeatureSettings, Seams, products, read_seams
-from edos_dataset.segmentation.turns.svm import SvmScorer
+from edos_dataset.segmentation.turns.svm import Boundaries, FeatureSettings, SvmScorer, products, read_boundaries
 
 CHUNK = 4096
-"""Seams whose features lie in memory at a time: about 30 MB of all products."""
+"""Number of boundaries whose features are in memory at a time: about 30 MB with all products."""
 
 
 @dataclass(frozen=True)
 class FitSettings:
-    """How to learn.
+    """The settings of the training.
 
     Args:
-        features: what to learn from; its genres are found in the data.
+        features: the features; their genres are taken from the data.
         alpha: weight of the L2 penalty.
-        rate: step of the gradient descent, constant.
+        rate: constant step of the gradient descent.
         epochs: passes over the data.
-        held_out: every n-th film is kept for the calibration.
-        seed: of the order of the seams.
+        held_out: every n-th film is held out for the calibration.
+        seed: seed of the order of the boundaries.
     """
 
     features: FeatureSettings = field(default_factory=FeatureSettings)
@@ -41,38 +40,38 @@ class FitSettings:
     seed: int = 0
 
 
-def fit_svm(table: pa.Table, seams_chosen: Bools, settings: FitSettings) -> SvmScorer:
-    """Learn a scorer from labelled documents.
+def fit_svm(table: pa.Table, chosen: Bools, settings: FitSettings) -> SvmScorer:
+    """Train a scorer on labelled documents.
 
     Args:
-        table: SENTENCES with `same_turn` (1, 0, or -1 for not known) and `label_confidence` (0 to 1, the weight of a
-            seam) beside the sentences.
-        seams_chosen: [sentences], the seams to learn from; those without a label are left out whatever it says.
-        settings: how.
+        table: SENTENCES with `same_turn` (1, 0, or -1 if unknown) and `label_confidence` (0 to 1, the weight of a
+            boundary).
+        chosen: [sentences], the boundaries to train on; unlabelled ones are ignored.
+        settings: the settings.
 
     Raises:
-        ValueError: the chosen seams are too few to learn from and to calibrate with.
+        ValueError: the chosen boundaries are too few to train and to calibrate.
     """
     features = replace(settings.features, genres=_genres(table))
-    seams = read_seams(read(table, features.language), features)
+    boundaries = read_boundaries(read(table, features.language), features)
     label = table["same_turn"].combine_chunks().flatten().to_numpy()
     weight = table["label_confidence"].combine_chunks().flatten().to_numpy()
-    usable = seams_chosen & (label >= 0) & ~seams.first & (weight > 0)
+    usable = chosen & (label >= 0) & ~boundaries.first & (weight > 0)
     kept = _held_out(table, settings.held_out)
     learned, held = np.flatnonzero(usable & ~kept), np.flatnonzero(usable & kept)
     if min(len(np.unique(label[part])) for part in (learned, held)) < 2:
         raise ValueError(
-            "learning and calibration both need seams where the turn goes on and seams where a new one begins; "
-            f"of the chosen seams {len(learned)} and {len(held)} are theirs, of one kind at most in one of the two; "
-            "choose more films"
+            "learning and calibration both need boundaries where the turn continues and some where a new one begins; "
+            f"of the chosen boundaries {len(learned)} and {len(held)} are theirs, of one kind at most in one of "
+            "the two; choose more films"
         )
-    scorer = _rounded(_descend(seams, label, weight, learned, settings), features)
-    slope, bias = _platt(scorer.margins(seams)[held], label[held], weight[held])
+    scorer = _rounded(_descend(boundaries, label, weight, learned, settings), features)
+    slope, bias = _platt(scorer.margins(boundaries)[held], label[held], weight[held])
     return replace(scorer, slope=slope, bias=bias)
 
 
 def _held_out(table: pa.Table, every: int) -> Bools:
-    """Say which sentences are of every n-th film, all versions of it; [sentences]."""
+    """Return which sentences belong to every n-th film, in all its versions, [sentences]."""
     film = table["film"].combine_chunks().dictionary_encode().indices.to_numpy()
     return np.repeat(film % every == 0, np.diff(unnest(table, "sentences")[1]))
 
@@ -82,7 +81,7 @@ def _genres(table: pa.Table) -> tuple[str, ...]:
 
 
 def _descend(
-    seams: Seams,
+    boundaries: Boundaries,
     label: npt.NDArray[np.int8],
     weight: Floats,
     chosen: Ints,
@@ -101,7 +100,10 @@ def _descend(
     for _ in range(settings.epochs):
         for rows in _shuffled_chunks(chosen, generator):
             learner.partial_fit(
-                feature_rows(seams, settings.features, rows), label[rows], classes=[0, 1], sample_weight=weight[rows]
+                feature_rows(boundaries, settings.features, rows),
+                label[rows],
+                classes=[0, 1],
+                sample_weight=weight[rows],
             )
     return learner
 
@@ -109,17 +111,17 @@ def _descend(
 def _shuffled_chunks(chosen: Ints, generator: np.random.Generator) -> Iterator[Ints]:
     pieces = np.array_split(
         chosen, max(len(chosen) // 256, 1)
-    )  # runs of neighbours are cheap to cut out; many of them mixed are a fair chunk
+    )  # runs of neighbours are cheap to slice; many of them, mixed, make a representative chunk
     order = generator.permutation(len(pieces))
     for start in range(0, len(order), CHUNK // 256):
         yield np.sort(np.concatenate([pieces[piece] for piece in order[start : start + CHUNK // 256]]))
 
 
-def feature_rows(seams: Seams, settings: FeatureSettings, rows: Ints) -> csr_matrix:
-    """Return the features of chosen seams (rising), float32 [rows, 2 ** bits]; a feature that occurs twice stands there
-    twice.
+def feature_rows(boundaries: Boundaries, settings: FeatureSettings, rows: Ints) -> csr_matrix:
+    """Return the features of chosen boundaries (ascending), float32 [rows, 2 ** bits]; repeated features have repeated
+    entries.
     """
-    blocks = list(products(seams, settings, rows))
+    blocks = list(products(boundaries, settings, rows))
     counts = np.zeros(len(rows), np.int64)
     for codes, offsets in blocks:
         counts += len(codes) if offsets is None else np.diff(offsets)
@@ -137,7 +139,7 @@ def feature_rows(seams: Seams, settings: FeatureSettings, rows: Ints) -> csr_mat
 
 
 def _rounded(learner: SGDClassifier, features: FeatureSettings) -> SvmScorer:
-    """Return the learned weights as whole numbers, -127 to 127."""
+    """Return the trained weights as integers, -127 to 127."""
     raw = learner.coef_.ravel()
     step = np.abs(raw).max() / 127
     return SvmScorer(np.rint(raw / step).astype(np.int8), float(step), float(learner.intercept_[0]), features)

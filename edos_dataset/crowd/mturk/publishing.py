@@ -1,24 +1,103 @@
-"""HITs created on Mechanical Turk: each once, whatever is cut or killed in between.
+"""HITs on Mechanical Turk, each created once despite interruptions, for workers with the required qualifications.
 
-Three things hold that: the token that the API knows a request by for a day, the note that each HIT carries, by which it
-is found later, and the journal.
+Three things prevent duplicates: the request token, by which the API recognises a repeated request for a day; the note
+in each HIT, by which it is found later; and the journal.
 """
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from edos_dataset.crowd.batches import Batch
-from edos_dataset.crowd.costs import cost_range, dollars
+from edos_dataset.crowd.batches import Batch, cost_range, dollars
 from edos_dataset.crowd.hits import Hit
-from edos_dataset.crowd.mturk.client import TurkError, call, pages
-from edos_dataset.crowd.mturk.journal import Journal
-from edos_dataset.crowd.mturk.qualifications import find_enough, requirements
+from edos_dataset.crowd.mturk.client import Journal, TurkError, call, pages
 from edos_dataset.crowd.mturk.questions import external_question, html_question
 from edos_dataset.crowd.quality import QualityRules
+from edos_dataset.label_sets import LabelSet
 from edos_dataset.runs.fingerprints import hash_json
+from edos_dataset.wording import counted, unit_of
+
+LOCALE, APPROVED, APPROVAL = "00000000000000000071", "00000000000000000040", "000000000000000000L0"
+"""Mechanical Turk's own qualifications: country, number and percentage of approved assignments."""
+
+
+def requirements(rules: QualityRules, enough: str | None) -> list[dict[str, Any]]:
+    """Return the qualifications that workers need.
+
+    Args:
+        rules: the quality rules.
+        enough: id of the qualification of workers who have done the maximum of HITs, or None.
+    """
+    found: list[dict[str, Any]] = []
+    if rules.countries:
+        values = [{"Country": code} for code in rules.countries]
+        found.append({"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": values})
+    for name, least in ((APPROVED, rules.least_approved), (APPROVAL, rules.least_approval)):
+        if least:
+            found.append(
+                {"QualificationTypeId": name, "Comparator": "GreaterThanOrEqualTo", "IntegerValues": [int(least)]}
+            )
+    if enough:
+        found.append({"QualificationTypeId": enough, "Comparator": "DoesNotExist"})
+    return found
+
+
+def find_enough(client: Any, batch: str, make: bool = False) -> str | None:  # noqa: ANN401 - of boto3
+    """Return the id of the qualification of workers who have done the maximum of a batch's HITs, None if there is none.
+
+    Args:
+        client: see `connect`.
+        batch: id of the batch, part of the qualification's name.
+        make: create it if missing; names are unique, so this happens once.
+    """
+    name = f"Done my share of {batch}"
+    listed = pages(
+        client,
+        "list_qualification_types",
+        "QualificationTypes",
+        Query=name,
+        MustBeRequestable=False,
+        MustBeOwnedByCaller=True,
+    )
+    found = next((str(row["QualificationTypeId"]) for row in listed if row["Name"] == name), None)
+    if found or not make:
+        return found
+    text = "You have done as many of these HITs as one person may. Thank you."
+    made = call(client, "create_qualification_type", Name=name, Description=text, QualificationTypeStatus="Active")
+    return str(made["QualificationType"]["QualificationTypeId"])
+
+
+def give_enough(client: Any, batch: str, done: Iterable[str], most: int) -> list[str]:  # noqa: ANN401 - of boto3
+    """Exclude workers who have done the maximum of a batch's HITs; return their ids.
+
+    Args:
+        client: see `connect`.
+        batch: id of the batch.
+        done: the worker of each assignment.
+        most: maximum number of HITs per worker.
+    """
+    over = sorted(worker for worker, number in Counter(done).items() if number >= most)
+    enough = find_enough(client, batch) if over else None
+    if enough is None:
+        return []
+    for worker in over:
+        try:
+            call(
+                client,
+                "associate_qualification_with_worker",
+                QualificationTypeId=enough,
+                WorkerId=worker,
+                IntegerValue=1,
+                SendNotification=False,
+            )
+        except TurkError as error:
+            if not error.code:
+                raise  # no response; but a worker who has left is no reason to stop
+    return over
+
 
 _EXISTS = "HITAlreadyExists"
 _NUMBER = re.compile(r"\b[A-Z0-9]{20,}\b")
@@ -26,15 +105,15 @@ _NUMBER = re.compile(r"\b[A-Z0-9]{20,}\b")
 
 @dataclass(frozen=True)
 class Offer:
-    """What workers are told, and how long they have.
+    """The description of HITs in Mechanical Turk's list, and their time limits.
 
     Attributes:
-        title: of the HITs in the list.
-        description: what there is to do.
-        keywords: by which they are found, with commas.
-        minutes: for a HIT.
-        days: that the HITs stay in the list.
-        approval_days: after which an assignment that nobody looked at is approved and paid.
+        title: title in the list.
+        description: description of the task.
+        keywords: search terms, separated by commas.
+        minutes: time limit of a HIT.
+        days: days that the HITs stay in the list.
+        approval_days: days after which an unreviewed assignment is approved and paid.
         url: HTTPS address of `edos crowd serve`; None for forms that need no server.
     """
 
@@ -48,46 +127,46 @@ class Offer:
 
     @classmethod
     def of(cls, batch: Batch, url: str | None = None) -> "Offer":
-        """Return what suits a batch."""
+        """Return the offer for a batch."""
         number, paid = max(len(hit.items) for hit in batch.hits), f"${dollars(batch.bonus)} bonus for good work"
         if batch.kind == "labelling":
             return cls(
-                f"Which emotion or intention do {number} short dialogues show?",
-                f"Read {number} short dialogues and choose a word for the last turn of each; {paid}.",
+                f"Which emotion or intention {unit_of(number, 'do')} {counted(number, 'short dialogues')} show?",
+                f"Read {counted(number, 'short dialogues')} and choose a word for the last turn of each; {paid}.",
                 url=url,
             )
         return cls(
-            f"Are these replies to {number} dialogues appropriate?",
-            f"Read {number} dialogues and judge several replies to each as good, okay or bad; {paid}.",
+            f"Are these replies to {counted(number, 'dialogues')} appropriate?",
+            f"Read {counted(number, 'dialogues')} and judge several replies to each as good, okay or bad; {paid}.",
             url=url,
         )
 
 
 def batch_id(batch: Batch) -> str:
-    """Return a name of a batch, 16 hexadecimal digits, by its content: a copy of its folder has the same."""
-    rest = {key: value for key, value in vars(batch).items() if key != "hits"}
+    """Return the id of a batch, 16 hexadecimal digits; it depends on the content only, so a copy has the same."""
+    rest = {key: value for key, value in vars(batch).items() if key != "hits" and value is not None}
     return hash_json([rest, [hit.id for hit in batch.hits]])[:16]
 
 
 def note_of(batch: Batch, hit: Hit) -> str:
-    """Return the note that a HIT carries, for its requester alone."""
+    """Return the note in a HIT, which only its requester sees."""
     return f"edos {batch_id(batch)} {hit.id}"
 
 
 def token_of(*parts: str) -> str:
-    """Return what the API knows a request by, 64 characters at most, the same for the same request."""
+    """Return the token by which the API recognises repeated requests, at most 64 characters."""
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:64]
 
 
 def published(client: Any, batch: Batch) -> dict[str, dict[str, Any]]:  # noqa: ANN401 - of boto3
-    """Return the HITs of a batch that are on Mechanical Turk, by our id, as the API describes them."""
+    """Return the API's descriptions of a batch's HITs on Mechanical Turk, by our ids."""
     ours = {note_of(batch, hit): hit.id for hit in batch.hits}
     listed = pages(client, "list_hits", "HITs")
     return {ours[row["RequesterAnnotation"]]: row for row in listed if row.get("RequesterAnnotation") in ours}
 
 
 def open_hits(client: Any, batch: Batch, journal: Journal) -> list[Hit]:  # noqa: ANN401 - of boto3
-    """Return the HITs that are still to be created; those that are there already are written down."""
+    """Return the HITs still to be created; record those that exist already."""
     there = published(client, batch)
     for hit, row in there.items():
         if ("create", hit) not in journal.done:
@@ -95,9 +174,9 @@ def open_hits(client: Any, batch: Batch, journal: Journal) -> list[Hit]:  # noqa
     return [hit for hit in batch.hits if ("create", hit.id) not in journal.done]
 
 
-def questions_of(hits: list[Hit], url: str | None) -> dict[str, str]:
-    """Return the question of each HIT, by its id; made before anything is created, so that a bad one costs nothing."""
-    return {hit.id: external_question(url, hit) if url else html_question(hit) for hit in hits}
+def questions_of(hits: list[Hit], url: str | None, labels: LabelSet) -> dict[str, str]:
+    """Return the question of each HIT, by its id; all are made before any HIT, so that an invalid one costs nothing."""
+    return {hit.id: external_question(url, hit) if url else html_question(hit, labels) for hit in hits}
 
 
 def create_hits(
@@ -109,12 +188,13 @@ def create_hits(
     rules: QualityRules,
     say: Callable[[str], object] = lambda _: None,
 ) -> int:
-    """Create HITs; return how many are there now.
+    """Create HITs; return how many exist now.
 
     Raises:
-        TurkError: one was refused, or nobody answers; those before it are created, and the same call goes on.
+        TurkError: a request was refused, or the server does not respond. HITs before it are created; a repeated call
+            resumes.
     """
-    questions = questions_of(hits, offer.url)
+    questions = questions_of(hits, offer.url, batch.labels)
     enough = find_enough(client, batch_id(batch), make=True) if len(batch.hits) > rules.most_hits and hits else None
     common: dict[str, Any] = {
         "MaxAssignments": batch.workers,
@@ -145,12 +225,11 @@ def create_hits(
                 raise
             name = _adopted(client, batch, hit, error)
         journal.finish("create", hit.id, mturk=name)
-        say(f"{number:,} of {len(hits):,} HITs created")
+        say(f"{number:,} of {counted(len(hits), 'HITs')} created")
     return len(journal.done)
 
 
 def _adopted(client: Any, batch: Batch, hit: Hit, error: TurkError) -> str:  # noqa: ANN401 - of boto3
-    """Return the id of a HIT that an earlier request created, whose reply was lost."""
     if found := published(client, batch).get(hit.id):
         return str(found["HITId"])
     if number := _NUMBER.search(str(error)):
@@ -159,6 +238,6 @@ def _adopted(client: Any, batch: Batch, hit: Hit, error: TurkError) -> str:  # n
 
 
 def cost_of(batch: Batch, hits: int) -> tuple[str, str]:
-    """Return what HITs of a batch cost, with Mechanical Turk's fee, without and with all bonuses, in US dollars."""
+    """Return the cost of HITs in US dollars, including Mechanical Turk's fee, without and with all bonuses."""
     least, most = cost_range(hits, batch.workers, batch.reward, batch.bonus)
     return f"{least:,.2f}", f"{most:,.2f}"

@@ -1,20 +1,25 @@
-"""What a worker of Mechanical Turk sees: the address of `edos crowd serve`, or a form that needs no server."""
+"""What a worker on Mechanical Turk sees: the pages of `edos crowd serve`, a form without a server, or a layout for the
+requester's website.
+"""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
 from urllib.parse import quote, urlsplit
 
 from edos_dataset.crowd.hit_answers import GRADES
-from edos_dataset.crowd.hits import Hit, Item
-from edos_dataset.labels import LABELS
+from edos_dataset.crowd.hits import SUGGESTIONS, Hit, Item
+from edos_dataset.crowd.names import EDOS
+from edos_dataset.crowd.text_files import csv_text
+from edos_dataset.label_sets import LabelSet
+from edos_dataset.wording import counted
 
 LARGEST = 65_535
-"""Bytes of a question: the API's own limit."""
+"""Maximum number of bytes of a question, set by the API."""
 
 OTHER = "other"
-"""Value of a form's field where none of the suggested labels fits."""
+"""Value of a form's field if none of the suggested labels fits."""
 
 _SCHEMAS = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas"
 
@@ -23,7 +28,7 @@ def external_question(address: str, hit: Hit) -> str:
     """Return the question that shows a HIT on the pages of `edos crowd serve --mturk`.
 
     Raises:
-        ValueError: the address is none that Mechanical Turk shows: it must be HTTPS.
+        ValueError: the address is not HTTPS, as Mechanical Turk requires.
     """
     parts = urlsplit(address)
     if parts.scheme != "https" or not parts.netloc or parts.query:
@@ -37,40 +42,41 @@ def external_question(address: str, hit: Hit) -> str:
     )
 
 
-def html_question(hit: Hit) -> str:
-    """Return the question that holds a HIT as a form.
+def html_question(hit: Hit, labels: LabelSet = EDOS) -> str:
+    """Return the question that holds a HIT as a form; `labels` are those to choose from.
 
     Raises:
-        ValueError: it is larger than Mechanical Turk takes.
+        ValueError: it is larger than Mechanical Turk accepts.
     """
-    page = form_page(hit).replace("]]>", "]]]]><![CDATA[>")
+    page = form_page(hit, labels).replace("]]>", "]]]]><![CDATA[>")
     question = (
         f'<?xml version="1.0" encoding="UTF-8"?>\n<HTMLQuestion xmlns="{_SCHEMAS}/2011-11-11/HTMLQuestion.xsd">'
         f"<HTMLContent><![CDATA[{page}]]></HTMLContent><FrameHeight>0</FrameHeight></HTMLQuestion>\n"
     )
     if (size := len(question.encode())) > LARGEST:
         raise ValueError(
-            f"the form of HIT {hit.id} has {size:,} bytes, and Mechanical Turk takes {LARGEST:,}: put fewer dialogues "
+            f"the form of HIT {hit.id} has {counted(size, 'bytes')}, and Mechanical Turk takes {LARGEST:,}: put "
+            "fewer dialogues "
             "in a HIT (`edos crowd hits --size`), or give --url"
         )
     return question
 
 
-def form_page(hit: Hit) -> str:
-    """Return a HIT as a page of HTML; it holds no right answers and asks nobody else for anything.
+def form_page(hit: Hit, labels: LabelSet = EDOS) -> str:
+    """Return a HIT as a self-contained HTML page without the right answers.
 
-    Fields: `label1`, ... with the label's name or "other", `other1`, ... what was typed; to judge `grade1_1`, ...;
-    `seconds`, a list of JSON of the time that each item took.
+    Fields: `label1`, ..., the label's name or "other"; `other1`, ..., what was typed; for judging, `grade1_1`, ...;
+    `seconds`, a JSON list of the time spent on each item.
     """
     judging = any(item.kind in ("judge", "bonus") for item in hit.items)
     parts = [(_judged if judging else _labelled)(number, item) for number, item in enumerate(hit.items, 1)]
-    return page_of("".join(parts), judging)
+    return page_of("".join(parts), judging, labels=labels)
 
 
-def page_of(questions: str, judging: bool, whole: bool = True) -> str:
-    """Return the page around questions, `whole` with the tags of a form, which the requester's site brings itself."""
+def page_of(questions: str, judging: bool, whole: bool = True, labels: LabelSet = EDOS) -> str:
+    """Return the page around questions; `whole` adds the form's tags, which the requester's website supplies itself."""
     intro = _JUDGE if judging else _LABEL
-    options = "".join(f'<option value="{name}">' for name in LABELS)
+    options = "".join(f'<option value="{escape(name)}">' for name in labels.labels)
     template = Template((files("edos_dataset.crowd.mturk") / "form.html").read_text(encoding="utf-8"))
     begin, end = (_BEGIN, _END) if whole else ("", "")
     return template.substitute(intro=intro, questions=questions, options=options, begin=begin, end=end)
@@ -102,7 +108,7 @@ def _labelled(number: int, item: Item) -> str:
 
 
 def question_of(label: str, typed: str, turns: str, choices: list[str], number: str) -> str:
-    """Return the question about a dialogue; all texts are HTML already."""
+    """Return the question about a dialogue; all texts are escaped HTML."""
     radios = "".join(
         f'<label><input type="radio" name="{label}" value="{value}" required> {shown}</label>'
         for value, shown in [*((choice, choice) for choice in choices), (OTHER, "Other:")]
@@ -124,7 +130,7 @@ def _judged(number: int, item: Item) -> str:
 
 
 def value_of(item: Item, number: int, fields: Mapping[str, str]) -> tuple[str | tuple[str, ...] | None, str] | None:
-    """Return the value and the typed text that a form's fields give for an item; None where it is not answered."""
+    """Return the value and the typed text of an item from a form's fields; None if it is unanswered."""
     if item.kind in ("judge", "bonus"):
         grades = tuple(fields.get(f"grade{number}_{place}", "") for place in range(1, len(item.choices) + 1))
         return (grades, "") if all(grade in GRADES for grade in grades) else None
@@ -132,3 +138,61 @@ def value_of(item: Item, number: int, fields: Mapping[str, str]) -> tuple[str | 
     if value == OTHER or not value:
         return (None, typed) if typed else None
     return value, ""
+
+
+def split_kinds(hit: Hit) -> tuple[list[Item], list[Item]]:
+    """Return the dialogues to label (`label1`, ... in a layout) and the quiz questions (`quiz1`, ...) of a HIT.
+
+    Raises:
+        ValueError: it is a judging HIT, for which there is no layout.
+    """
+    if any(item.kind not in ("label", "quiz") for item in hit.items):
+        raise ValueError("a layout is for the labelling task; judging works by forms or by --url")
+    return [item for item in hit.items if item.kind == "label"], [item for item in hit.items if item.kind == "quiz"]
+
+
+def _places(hits: Sequence[Hit]) -> list[tuple[str, int]]:
+    """Return the kind and number of each item of the layout, with quiz questions spread among the dialogues.
+
+    All HITs share one layout, so their own order cannot be kept.
+    """
+    labels, quizzes = (max(len(split_kinds(hit)[kind]) for hit in hits) for kind in (0, 1))
+    places = [(number / labels, "label", number) for number in range(1, labels + 1)]
+    places += [((number - 0.5) / quizzes, "quiz", number) for number in range(1, quizzes + 1)]
+    return [(name, number) for _, name, number in sorted(places)]
+
+
+def layout_page(hits: Sequence[Hit], labels: LabelSet = EDOS) -> str:
+    """Return the layout, with `${...}` where the columns of the CSV file go."""
+    questions = []
+    for place, (name, number) in enumerate(_places(hits), 1):
+        columns = [f"${{{name}_choice{number}_{choice}}}" for choice in range(1, SUGGESTIONS + 1)]
+        turns = f'<p class="given">${{{_text(name)}{number}}}</p>'
+        typed = f"other{number}" if name == "label" else f"quizother{number}"
+        questions.append(question_of(f"{name}{number}", typed, turns, columns, str(place)))
+    return page_of("".join(questions), judging=False, whole=False, labels=labels)
+
+
+def layout_csv(hits: Sequence[Hit]) -> str:
+    """Return the CSV file, a row per HIT and a line per turn; texts are HTML, since the site inserts them unescaped.
+
+    Columns: `hit`; `task1`, `dialogue1`, `label_choice1_1`, ...; `question1`, `quiz_choice1_1`, ...
+    """
+    header = ["hit"]
+    for name, number in _places(hits):
+        header += [f"task{number}"] * (name == "label") + [f"{_text(name)}{number}"]
+        header += [f"{name}_choice{number}_{choice}" for choice in range(1, SUGGESTIONS + 1)]
+    rows = []
+    for hit in hits:
+        own = {"hit": hit.id}
+        for name, items in zip(("label", "quiz"), split_kinds(hit), strict=True):
+            for number, item in enumerate(items, 1):
+                own |= {f"task{number}": item.id} if name == "label" else {}
+                own[f"{_text(name)}{number}"] = "\n".join(f"- {escape(turn, quote=False)}" for turn in item.turns)
+                own |= {f"{name}_choice{number}_{place}": choice for place, choice in enumerate(item.choices, 1)}
+        rows.append([own.get(column, "") for column in header])
+    return csv_text(header, rows)
+
+
+def _text(name: str) -> str:
+    return "dialogue" if name == "label" else "question"

@@ -1,31 +1,34 @@
-"""What workers of Mechanical Turk answered: all assignments of a batch, as answers of ours."""
+"""Answers and bonuses on Mechanical Turk: fetches all assignments of a batch, and pays each bonus once."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from edos_dataset.crowd.batches import ANSWERS, Batch
-from edos_dataset.crowd.collected import answer_lines
+from edos_dataset.crowd.assignments import answer_lines
+from edos_dataset.crowd.batches import ANSWERS, Batch, dollars, with_fee
 from edos_dataset.crowd.hit_answers import HitAnswer, HitAnswers
 from edos_dataset.crowd.hits import Hit
-from edos_dataset.crowd.mturk.client import pages
-from edos_dataset.crowd.mturk.journal import Journal
+from edos_dataset.crowd.mturk.client import Journal, TurkError, call, pages
+from edos_dataset.crowd.mturk.publishing import batch_id, token_of
 from edos_dataset.crowd.mturk.questions import value_of
+from edos_dataset.crowd.quality import QualityRules, assignments
 from edos_dataset.crowd.store import Store
+from edos_dataset.wording import counted
 
 REJECTED = "Rejected"
 
 
 @dataclass
 class Fetched:
-    """What was fetched.
+    """Fetched answers.
 
     Attributes:
-        answers: workers under an alias, so that they may be shown.
-        ids: (HIT, alias) → Mechanical Turk's ids of assignment and worker; kept in memory alone.
-        rejected: assignments that were rejected, and whose answers are left out.
+        answers: the answers, with workers under aliases so that they can be shown.
+        ids: (HIT, alias) → Mechanical Turk's ids of assignment and worker; kept in memory only.
+        rejected: rejected assignments, whose answers are left out.
         broken: assignments whose answer could not be read.
     """
 
@@ -36,19 +39,19 @@ class Fetched:
 
 
 def fetch(client: Any, batch: Batch, folder: Path, journal: Journal) -> Fetched:  # noqa: ANN401 - of boto3
-    """Return all that workers submitted to the HITs that the journal knows.
+    """Return everything that workers submitted for the HITs in the journal.
 
     Answers to forms are in the assignments; those to external questions are in the database of `edos crowd serve`,
-    where it is in the folder.
+    if the folder has one.
 
     Args:
-        client: as of `connect`.
-        batch: that was published.
-        folder: of the batch.
-        journal: of it.
+        client: see `connect`.
+        batch: the published batch.
+        folder: folder of the batch.
+        journal: journal of the batch.
 
     Raises:
-        TurkError: as of `call`.
+        TurkError: see `call`.
     """
     found, hits = Fetched(), {hit.id: hit for hit in batch.hits}
     served = _served(batch, folder)
@@ -64,7 +67,6 @@ def fetch(client: Any, batch: Batch, folder: Path, journal: Journal) -> Fetched:
 
 
 def _take(one: Mapping[str, Any], hit: Hit, found: Fetched, alias: str, served: Mapping[str, list[HitAnswer]]) -> None:
-    """Add an assignment to what was fetched."""
     at = one["SubmitTime"].isoformat() if one.get("SubmitTime") else ""
     fields = read_fields(one.get("Answer", ""))
     if one["AssignmentId"] in served:
@@ -93,7 +95,7 @@ def _of_form(hit: Hit, fields: Mapping[str, str], alias: str, at: str) -> list[H
 
 
 def _times(text: str, number: int) -> list[float | None]:
-    """Return the time of each item, as the form's script wrote it; None where a browser ran none."""
+    """Return the time of each item, as written by the form's script; None if the browser did not run it."""
     try:
         times = json.loads(text)
         if len(times) == number and all(isinstance(time, int | float) and time >= 0 for time in times):
@@ -104,7 +106,7 @@ def _times(text: str, number: int) -> list[float | None]:
 
 
 def read_fields(answer: str) -> dict[str, str] | None:
-    """Return the fields of an assignment's answer, name → text; None where it is no XML of this kind."""
+    """Return the fields of an assignment's answer, name → text; None if it is not such XML."""
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
@@ -119,7 +121,6 @@ def read_fields(answer: str) -> dict[str, str] | None:
 
 
 def _served(batch: Batch, folder: Path) -> dict[str, list[HitAnswer]]:
-    """Return the answers that `edos crowd serve` took for Mechanical Turk, by the id of the assignment."""
     if not (folder / ANSWERS).is_file():
         return {}
     store = Store(folder / ANSWERS)
@@ -135,3 +136,82 @@ def _served(batch: Batch, folder: Path) -> dict[str, list[HitAnswer]]:
             )
             found.setdefault(name, []).append(answer)
     return found
+
+
+REASON = "Thank you for careful work: you earned the bonus of this HIT."
+"""Message to the worker, by which our bonuses are recognised."""
+
+
+@dataclass(frozen=True)
+class Due:
+    """A bonus to be paid.
+
+    Attributes:
+        assignment: Mechanical Turk's id.
+        worker: Mechanical Turk's id.
+    """
+
+    assignment: str
+    worker: str
+
+
+def due_bonuses(client: Any, batch: Batch, fetched: Fetched, journal: Journal, rules: QualityRules) -> list[Due]:  # noqa: ANN401 - of boto3
+    """Return the bonuses that are earned but not paid; those listed by Mechanical Turk are recorded as paid.
+
+    Raises:
+        TurkError: see `call`.
+    """
+    earned = {
+        fetched.ids[one.hit, one.worker]: one.hit
+        for one in assignments(batch.hits, fetched.answers, rules)
+        if one.earned and (one.hit, one.worker) in fetched.ids
+    }
+    asked = {hit for (name, _), hit in earned.items() if ("bonus", name) not in journal.done}
+    for hit in sorted(asked):
+        name = journal.done["create", hit]["mturk"]
+        for paid in pages(client, "list_bonus_payments", "BonusPayments", HITId=name):
+            if paid["Reason"] == REASON and ("bonus", paid["AssignmentId"]) not in journal.done:
+                journal.finish("bonus", paid["AssignmentId"], amount=str(paid["BonusAmount"]))
+    return [Due(name, worker) for name, worker in earned if ("bonus", name) not in journal.done]
+
+
+def bonus_cost(batch: Batch, number: int) -> Decimal:
+    """Return the cost of bonuses in US dollars, including Mechanical Turk's fee of 20 %."""
+    return with_fee(dollars(batch.bonus) * number, 1)
+
+
+def pay_bonuses(
+    client: Any,  # noqa: ANN401 - of boto3
+    batch: Batch,
+    due: list[Due],
+    journal: Journal,
+    say: Callable[[str], object] = lambda _: None,
+) -> None:
+    """Pay bonuses.
+
+    Raises:
+        TurkError: a request was refused, or the server does not respond. Bonuses before it are paid; a repeated call
+            resumes.
+    """
+    for number, one in enumerate(due, 1):
+        journal.intend("bonus", one.assignment)
+        try:
+            call(
+                client,
+                "send_bonus",
+                WorkerId=one.worker,
+                BonusAmount=str(dollars(batch.bonus)),
+                AssignmentId=one.assignment,
+                Reason=REASON,
+                UniqueRequestToken=token_of("bonus", batch_id(batch), one.assignment),
+            )
+        except TurkError as error:
+            if not error.code or not _is_paid(client, one):
+                raise
+        journal.finish("bonus", one.assignment, amount=str(dollars(batch.bonus)))
+        say(f"{number:,} of {counted(len(due), 'bonuses')} paid")
+
+
+def _is_paid(client: Any, due: Due) -> bool:  # noqa: ANN401 - of boto3
+    listed = pages(client, "list_bonus_payments", "BonusPayments", AssignmentId=due.assignment)
+    return any(paid["Reason"] == REASON for paid in listed)

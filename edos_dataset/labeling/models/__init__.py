@@ -1,1 +1,1 @@
-"""Everything that can label turns."""
+"""Labelers."""

@@ -1,12 +1,12 @@
-"""The dialogue emotion classifier: a turn with its history to the 41 labels (Welivita, Xie & Pu: OSED, Section 4 and
-EDOS, Section 3.3.1).
+"""The dialogue emotion classifier: predicts one of the 41 labels for a turn from the turn and its history (Welivita,
+Xie & Pu: OSED, Section 4 and EDOS, Section 3.3.1).
 
-Any encoder of transformers reads the turns in one sequence, newest first. The word embeddings of a turn are multiplied
-by the weight of its age before positions are added, so an old turn speaks more quietly; attention pooling, a tanh layer
-and a linear layer give the logits. With a single turn the same model is the sentence-level weak labeler (Section 3.1).
+A transformers encoder reads the turns as one sequence, newest first. The word embeddings of a turn are multiplied by a
+weight that decays with its age before positions are added; attention pooling, a tanh layer and a linear layer give the
+logits. Given a single turn, the same model is the sentence-level weak labeler (Section 3.1).
 
-This file and `dialogue_pipeline.py`, the only one of this package that it imports, travel with every saved model
-(`trust_remote_code=True`).
+Every saved model contains this file and `dialogue_pipeline.py` (for `trust_remote_code=True`), so it imports nothing
+else of this package.
 """
 
 import math
@@ -33,18 +33,17 @@ class DialogueClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-cal
     """Configuration of `DialogueClassifier`.
 
     Args:
-        encoder: configuration of the encoder as a dictionary, its `model_type` among it.
-        decay: weight of a turn relative to the next newer one, above 0, at most 1; 1 is no decay.
-        normalisation: "sum": the weights of the turns that are there sum to 1, as in the papers; "newest": the newest
-            turn weighs 1, so that a single turn and the last turn of a dialogue look alike.
+        encoder: configuration of the encoder as a dictionary, with its `model_type`.
+        decay: weight of a turn relative to the next newer one, above 0, at most 1; 1 means no decay.
+        normalisation: "sum": the weights of a dialogue's turns sum to 1, as in the papers; "newest": the newest turn
+            has weight 1, so that a turn has the same weight with and without a history.
         pooling: "attention" as in the papers, or "mean" over the tokens.
         separators: separator tokens between two turns: 1 as in BERT, 2 as in RoBERTa.
-        separator_id: id of that token, by which the turns of a sequence are found.
-        max_tokens: tokens of a dialogue that are read, at least 3; older ones are left out.
-        dropout: probability of dropping a value of the pooled vector and of the hidden layer in training.
-        softmax_temperature: what the logits are divided by, above 0; fitted on validation data, so that probabilities
-            are calibrated.
-        context: earlier turns that the model was trained to read: 0 for the weak labeler, null for any number.
+        separator_id: id of the separator token, which marks the boundaries of turns in a sequence.
+        max_tokens: maximum number of tokens of a dialogue, at least 3; older tokens are dropped.
+        dropout: dropout probability of the pooled vector and the hidden layer in training.
+        softmax_temperature: divisor of the logits, above 0, fitted on validation data for calibration.
+        context: number of earlier turns that the model was trained on: 0 for the weak labeler, None for all.
     """
 
     model_type = "edos-dialogue-classifier"
@@ -63,21 +62,12 @@ class DialogueClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-cal
         context: int | None = None,
         **kwargs: Any,  # noqa: ANN401
     ) -> None:
-        numbers = {"decay": decay, "dropout": dropout, "softmax_temperature": softmax_temperature}
-        for name, value in numbers.items():
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise ValueError(f"{name} must be a number, got {value!r}")
-        if not 0 < decay <= 1:
-            raise ValueError(f"decay must be above 0 and at most 1, got {decay}")
+        _check_numbers(decay=decay, dropout=dropout, softmax_temperature=softmax_temperature)
         if normalisation not in NORMALISATIONS or pooling not in POOLINGS:
             raise ValueError(
                 f"normalisation is one of {NORMALISATIONS} and pooling one of {POOLINGS}, got {normalisation!r} and "
                 f"{pooling!r}"
             )
-        if not 0 < softmax_temperature < math.inf:
-            raise ValueError(f"softmax_temperature must be above 0, got {softmax_temperature}")
-        if not 0 <= dropout < 1:
-            raise ValueError(f"dropout must be at least 0 and below 1, got {dropout}")
         least = {"separators": (separators, 1), "separator_id": (separator_id, 0), "max_tokens": (max_tokens, 3)}
         for name, (value, lowest) in {**least, "context": (context or 0, 0)}.items():
             if isinstance(value, bool) or not isinstance(value, int) or value < lowest:
@@ -98,8 +88,21 @@ class DialogueClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-cal
         super().__init__(**kwargs)
 
 
+def _check_numbers(*, decay: float, dropout: float, softmax_temperature: float) -> None:
+    numbers = {"decay": decay, "dropout": dropout, "softmax_temperature": softmax_temperature}
+    for name, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f"{name} must be a number, got {value!r}")
+    if not 0 < decay <= 1:
+        raise ValueError(f"decay must be above 0 and at most 1, got {decay}")
+    if not 0 < softmax_temperature < math.inf:
+        raise ValueError(f"softmax_temperature must be above 0, got {softmax_temperature}")
+    if not 0 <= dropout < 1:
+        raise ValueError(f"dropout must be at least 0 and below 1, got {dropout}")
+
+
 class DialogueClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
-    """An encoder of transformers with decaying turn weights and a classification head.
+    """A transformers encoder with decaying turn weights and a classification head.
 
     Attributes:
         encoder: the `AutoModel`; it must accept `inputs_embeds`.
@@ -129,8 +132,8 @@ class DialogueClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
         self.hidden_layer = nn.Linear(width, width)
         self.output_layer = nn.Linear(width, cast(int, config.num_labels))
         self.post_init()  # type: ignore[no-untyped-call]
-        # All attention scores start at zero: the untrained pooling is the mean, for which sentence encoders were
-        # trained.
+        # All attention scores start at zero, so that the untrained pooling is the mean, with which sentence encoders
+        # were trained.
         nn.init.zeros_(self.attention_vector.weight)
 
     def forward(
@@ -146,19 +149,18 @@ class DialogueClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
         Args:
             input_ids: [batch, tokens], the turns newest first, padded at the right.
             attention_mask: [batch, tokens], 1 for tokens and 0 for padding; all 1 by default.
-            token_weights: [batch, tokens], factors of the word embeddings; by default `turn_weights` finds them.
+            token_weights: [batch, tokens], factors of the word embeddings; by default those of `turn_weights`.
             labels: [batch] ids, or [batch, labels] probabilities, for the cross-entropy loss.
             **kwargs: further inputs of the encoder, such as `position_ids`.
 
-        Returns:
-            `logits` [batch, labels], divided by the temperature when not training, and `loss`, the mean over the batch,
-            where labels were given.
+        Returns: `logits` [batch, labels], divided by the temperature except in training, and `loss`, the mean over the
+            batch, if labels are given.
         """
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         if token_weights is None:
             token_weights = self.turn_weights(input_ids, mask)
         embeddings = self.encoder.get_input_embeddings()(input_ids) * token_weights.unsqueeze(-1).to(self.encoder.dtype)
-        kwargs.pop("token_type_ids", None)  # segment 0 everywhere: the weights tell the turns apart
+        kwargs.pop("token_type_ids", None)  # segment 0 everywhere: the weights distinguish the turns
         states = self.encoder(inputs_embeds=embeddings, attention_mask=mask, **kwargs).last_hidden_state
         hidden = torch.tanh(self.hidden_layer(self.dropout(self.pool(states, mask))))
         logits = self.output_layer(self.dropout(hidden))
@@ -168,11 +170,11 @@ class DialogueClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
         return SequenceClassifierOutput(loss=loss, logits=logits)
 
     def turn_weights(self, input_ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return the weight of every token, [batch, tokens]: decay to the power of its turn's age, normalised as
+        """Return the weight of every token, [batch, tokens]: the decay to the power of its turn's age, normalised as
         configured.
 
-        A turn's separators count to it, and so does the start token to the newest. No power overflows at any number of
-        turns.
+        A turn's separators belong to it, and the start token belongs to the newest turn. Powers do not overflow,
+        however many turns there are.
         """
         separators = (input_ids == self.config.separator_id) & (mask > 0)
         before = separators.cumsum(1) - separators.long()
@@ -188,14 +190,14 @@ class DialogueClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
         return torch.where(mask > 0, weights, 1).float()
 
     def pool(self, states: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
-        """Return the weighted mean of the hidden states [batch, tokens, width], [batch, width]."""
+        """Return the weighted mean, [batch, width], of the hidden states [batch, tokens, width]."""
         if self.config.pooling == "mean":
-            share = mask.to(states.dtype)
-            share = share / share.sum(1, keepdim=True)
+            weights = mask.to(states.dtype)
+            weights = weights / weights.sum(1, keepdim=True)
         else:
             scores = self.attention_vector(torch.tanh(self.attention_layer(states))).squeeze(-1)
-            share = torch.softmax(scores.masked_fill(mask == 0, torch.finfo(scores.dtype).min), dim=1)
-        return torch.einsum("bt,btw->bw", share, states)
+            weights = torch.softmax(scores.masked_fill(mask == 0, torch.finfo(scores.dtype).min), dim=1)
+        return torch.einsum("bt,btw->bw", weights, states)
 
 
 AutoConfig.register(DialogueClassifierConfig.model_type, DialogueClassifierConfig, exist_ok=True)

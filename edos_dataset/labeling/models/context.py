@@ -1,16 +1,15 @@
-"""One encoder for every label: each turn is encoded by itself, once, and a small network over the vectors of a dialogue
-sees the turns before it.
+"""A classifier with one encoder for all labels: each turn is encoded once, independently, and a small network over the
+vectors of a dialogue adds the context of earlier turns.
 
-Two heads stand on the same vectors: one labels a turn alone (the weak labeler of EDOS, Section 3.1), the other a turn
-in its dialogue (Section 3.3.1). Context layers are attention of every turn to itself and the turns before it, with a
-learned bias for every distance. They work on the turns of all dialogues one behind the other, so that no dialogue is
-filled up to the length of another.
+Two heads share the vectors: one labels a turn alone (the weak labeler of EDOS, Section 3.1), the other a turn in its
+dialogue (Section 3.3.1). In the context layers every turn attends to itself and to the turns before it, with a learned
+bias for each distance. They work on the concatenated turns of all dialogues, so that dialogues need no padding.
 
-Each head learned several conventions side by side: the makers of labelled sets disagree about the same words. An
-*answer* says which head speaks and how much each convention counts; a model has several, by name.
+Annotators of different datasets label the same words differently, so each head learns several *conventions*. An
+*answer* names a head and the factor of each convention; a model has several named answers.
 
-This file travels with every saved model (`trust_remote_code=True`), beside `context_layer.py`, `convention_head.py` and
-`dialogue_pipeline.py`, the only ones of this package that it imports.
+Every saved model contains this file, `context_network.py` and `dialogue_pipeline.py` (for `trust_remote_code=True`), so
+it imports nothing else of this package.
 """
 
 from typing import Any, cast
@@ -26,33 +25,32 @@ from transformers import (
 )
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from .context_layer import ContextLayer
-from .convention_head import ConventionHead, check_answers, check_conventions, is_number
+from .context_network import ContextLayer, ContextNetwork, check_answers, check_conventions, is_number
 from .dialogue_pipeline import DialoguePipeline, split_turns
 
-_MOST = 1 << 30  # a number above it is no setting
+_MOST = 1 << 30  # upper limit of every integer setting
 
 
 class ContextClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-call]
     """Configuration of `ContextClassifier`.
 
     Args:
-        encoder: configuration of the encoder as a dictionary, its `model_type` among it.
-        context_layers: layers that look at earlier turns, at most 100.
-        context_heads: heads of their attention; they divide the encoder's width.
-        window: earlier turns that a layer looks at, at most 1,000.
-        turn_tokens: tokens of a turn that are read, start and separator included, at least 3.
-        max_tokens: tokens of a dialogue that a pipeline puts into one sequence, at least 3; older ones are left out.
-        separators: separator tokens between two turns of such a sequence: 1 as in BERT, 2 as in RoBERTa.
-        separator_id: id of that token, which also ends a turn that is encoded.
+        encoder: configuration of the encoder as a dictionary, with its `model_type`.
+        context_layers: number of layers that attend to earlier turns, at most 100.
+        context_heads: heads of their attention; a divisor of the encoder's width.
+        window: number of earlier turns that a layer attends to, at most 1,000.
+        turn_tokens: maximum number of tokens of a turn, start and separator included, at least 3.
+        max_tokens: maximum number of tokens of a dialogue in a pipeline, at least 3; older tokens are dropped.
+        separators: separator tokens between two turns in a pipeline: 1 as in BERT, 2 as in RoBERTa.
+        separator_id: id of the separator token, which also ends an encoded turn.
         start_id: id of the token that begins a turn.
-        padding_id: id of the token that fills up a shorter turn.
-        dropout: probability of dropping a value in heads and context layers in training.
+        padding_id: id of the padding token.
+        dropout: dropout probability of heads and context layers in training.
         conventions: names of the conventions that the heads learned, in the order of their weights.
-        answers: name → `{"sees": "turn" or "history", "conventions": {name: factor}, "temperature": number}`: which
-            head answers, by which numbers above 0 the odds of each convention are multiplied (those that are not named
-            don't count), and what the logits are divided by, above 0, so that probabilities are calibrated.
-        answer: name of the one that is given; the first by default.
+        answers: name → `{"sees": "turn" or "history", "conventions": {name: factor}, "temperature": number}`: the head;
+            factors above 0 by which the conventions' odds are multiplied (a convention without a factor is ignored);
+            and the temperature above 0 that calibrates the probabilities.
+        answer: name of the answer to return; by default the first.
     """
 
     model_type = "edos-context-classifier"
@@ -104,13 +102,13 @@ class ContextClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-call
 
     @property
     def context(self) -> int | None:
-        """Earlier turns that the answer sees a turn with: 0 for the turn alone, None for its dialogue."""
+        """Number of earlier turns that the answer uses: 0 for the turn alone, None for all."""
         return 0 if self.answers[self.answer]["sees"] == "turn" else None
 
 
-class ContextClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
-    """An encoder of transformers for turns, context layers over their vectors, a head for the turn alone and one for
-    the turn in its dialogue.
+class ContextClassifier(ContextNetwork, PreTrainedModel):  # type: ignore[no-untyped-call]
+    """A transformers encoder for turns, context layers over their vectors, a head for a turn alone and a head for a
+    turn in its dialogue.
 
     Attributes:
         encoder: the `AutoModel`, without a pooling layer.
@@ -128,7 +126,7 @@ class ContextClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
         kind = settings.pop("model_type")
         self.encoder = models.from_config(AutoConfig.for_model(kind, **settings), trust_remote_code=False)
         if getattr(self.encoder, "pooler", None) is not None:
-            self.encoder.pooler = None  # the mean over the tokens takes its place, and it would never be trained
+            self.encoder.pooler = None  # replaced by the mean over tokens; it would never be trained
         own = self.encoder.config
         positions = getattr(own, "max_position_embeddings", None) or config.turn_tokens
         highest, width = max(config.separator_id, config.start_id, config.padding_id), int(own.hidden_size)
@@ -138,76 +136,21 @@ class ContextClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
                 f"{config.context_heads}, but the encoder has {positions} positions, {own.vocab_size} tokens and a "
                 f"width of {width}, which the heads must divide"
             )
-        layer = width, config.context_heads, config.window, config.dropout
-        self.context_layers = nn.ModuleList(ContextLayer(*layer) for _ in range(config.context_layers))
-        self.context_norm = nn.LayerNorm(width)
-        shape = width, cast(int, config.num_labels), len(config.conventions), config.dropout
-        self.turn_head, self.dialogue_head = (ConventionHead(size * width, *shape) for size in (1, 2))
+        self.add_layers(width, cast(int, config.num_labels))
         self.post_init()  # type: ignore[no-untyped-call]
         for each in self.context_layers:
             nn.init.zeros_(cast(ContextLayer, each).distance.weight)
         for head in (self.turn_head, self.dialogue_head):
             nn.init.zeros_(head.own.weight)
 
-    def encode(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        """Return the vectors of turns, [n, width]: the mean of their last hidden states.
-
-        Args:
-            input_ids: [n, tokens], a turn a row: start, its tokens, separator, padding at the right.
-            attention_mask: [n, tokens], 1 for tokens and 0 for padding.
-        """
-        states = self.encoder(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        share = attention_mask.unsqueeze(-1).to(states.dtype)
-        return cast(torch.Tensor, (states * share).sum(1) / share.sum(1))
-
-    def see_turns(self, vectors: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return what the head for turns alone says of turns, of their vectors [n, width]; see `ConventionHead`."""
-        return cast(tuple[torch.Tensor, torch.Tensor], self.turn_head(vectors))
-
-    def see_dialogues(self, vectors: torch.Tensor, starts: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return what the head for turns in dialogues says of turns, each seen with those before it.
-
-        Args:
-            vectors: [n, width], the turns of all dialogues one behind the other, oldest first.
-            starts: int64 [n], for every turn the row of its dialogue's first turn.
-        """
-        places = torch.arange(len(vectors), device=vectors.device) - starts
-        context = vectors
-        for layer in self.context_layers:
-            context = layer(context, places)
-        seen = torch.cat([vectors, self.context_norm(context)], -1)
-        return cast(tuple[torch.Tensor, torch.Tensor], self.dialogue_head(seen))
-
-    def label(self, vectors: torch.Tensor, starts: torch.Tensor, answer: str | None = None) -> torch.Tensor:
-        """Return the logits of turns, [n, labels]: of the mean of the probabilities that the conventions give, weighted
-        by the odds that a turn is of each and the answer's factors; divided by its temperature.
-
-        Args:
-            vectors: as for `see_dialogues`.
-            starts: likewise.
-            answer: which of `config.answers`; the configuration's by default.
-        """
-        answer = answer or self.config.answer
-        alone = self.config.answers[answer]["sees"] == "turn"
-        return self.mix(*(self.see_turns(vectors) if alone else self.see_dialogues(vectors, starts)), answer)
-
-    def mix(self, logits: torch.Tensor, odds: torch.Tensor, answer: str) -> torch.Tensor:
-        """Return what `label` does, of what the answer's own head says, for several answers to share what is seen."""
-        settings = self.config.answers[answer]
-        factors = [settings["conventions"].get(name, 0) for name in self.config.conventions]
-        counted = [number for number, factor in enumerate(factors) if factor]
-        weights = odds[:, counted] + torch.tensor([factors[each] for each in counted], device=odds.device).log()
-        shares = logits[:, counted].log_softmax(-1) + weights.log_softmax(1)[..., None]
-        return shares.logsumexp(1) / float(settings["temperature"])
-
     def forward(
         self,
         input_ids: torch.Tensor,
         attention_mask: torch.Tensor | None = None,
         labels: torch.Tensor | None = None,
-        **kwargs: object,  # noqa: ARG002 - such as token_type_ids, which say nothing here
+        **kwargs: object,  # noqa: ARG002 - such as token_type_ids, which are not used
     ) -> SequenceClassifierOutput:
-        """Classify the newest turns of dialogues that stand each in one sequence, as `sequence` puts them together.
+        """Classify the newest turn of each dialogue, given as one sequence that `sequence` built.
 
         Args:
             input_ids: [batch, tokens], the turns newest first, padded at the right.
@@ -216,8 +159,7 @@ class ContextClassifier(PreTrainedModel):  # type: ignore[no-untyped-call]
             **kwargs: not used.
 
         Returns:
-            `logits` [batch, labels] of the answer that the configuration names, and `loss`, the mean over the batch,
-            where labels were given.
+            `logits` [batch, labels] of the configured answer, and `loss`, the mean over the batch, if labels are given.
         """
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
         ids, turn_mask, counts = split_turns(

@@ -1,8 +1,6 @@
-"""Dialogues as the input of a classifier: how one is given to a pipeline of transformers, and in which order the model
-reads it.
+"""The transformers pipeline for dialogues: the input forms that it accepts, and the order in which a model reads turns.
 
-This file travels with every saved model (`trust_remote_code=True`), beside `classifier.py` or `context.py`, so it
-imports nothing of this package.
+Every saved model contains this file (for `trust_remote_code=True`), so it imports nothing of this package.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
@@ -19,14 +17,16 @@ _WANTED = (
 
 
 def sequence(turns: Sequence[list[int]], start: int, separator: int, separators: int, max_length: int) -> list[int]:
-    """Return the token ids of a dialogue, newest turn first: start, newest, separators, the one before, ..., separator.
+    """Return the token ids of a dialogue, newest turn first: start, newest turn, separators, previous turn, ...,
+    separator.
 
     Args:
         turns: token ids of the turns without special tokens, oldest first; at least one turn.
-        start: id of the token that opens the sequence.
+        start: id of the token that begins the sequence.
         separator: id of the token that ends a turn.
-        separators: how many of them stand between two turns.
-        max_length: most tokens of the result, at least 3; what is older is cut off, the last token stays a separator.
+        separators: number of separators between two turns.
+        max_length: maximum number of tokens of the result, at least 3; older tokens are cut off, and the last token is
+            always a separator.
     """
     ids = [start]
     for age, turn in enumerate(reversed(turns)):
@@ -49,30 +49,30 @@ def split_turns(
     turn_tokens: int,
     newest: int | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Undo `sequence`: return every turn of a batch as a sequence of its own, start, tokens, separator.
+    """Undo `sequence`: return every turn of a batch as a separate sequence of start, tokens, separator.
 
     Args:
-        ids: [batch, tokens], what `sequence` returned, padded at the right.
+        ids: [batch, tokens], results of `sequence`, padded at the right.
         mask: [batch, tokens], 1 for tokens and 0 for padding.
         start: as for `sequence`.
-        separator: likewise.
-        separators: likewise.
-        padding: id by which shorter turns are filled up at the right.
-        turn_tokens: most tokens of a turn, start and separator included; the rest is cut off.
-        newest: how many turns of each dialogue are wanted; None for all.
+        separator: as for `sequence`.
+        separators: as for `sequence`.
+        padding: id of the padding token.
+        turn_tokens: maximum number of tokens of a turn, start and separator included; the rest is cut off.
+        newest: number of turns of each dialogue to return; None for all.
 
     Returns:
-        The ids [turns, tokens] and the mask of the turns of all dialogues, each dialogue's oldest first, and how many
-        are of each, int64 [batch], at least 1.
+        The ids [turns, tokens] and the mask of the turns of all dialogues, oldest first within each, and the number of
+        turns of each dialogue, int64 [batch], at least 1.
     """
     ends = (ids == separator) & (mask > 0)
-    ages = (ends.cumsum(1) + separators - 1) // separators  # those of the tokens between; a separator's is not used
+    ages = (ends.cumsum(1) + separators - 1) // separators  # defined within turns; those of separators are not used
     counts = ((ends.sum(1) + separators - 1) // separators).clamp(1, newest)
     words = (mask > 0) & ~ends & (ages < counts[:, None])
     words[:, 0] = False  # the start token
     rows = (counts.cumsum(0)[:, None] - 1 - ages)[words]  # the newest turn is the last of its dialogue
     lengths = rows.bincount(minlength=int(counts.sum()))
-    # The tokens of a turn stand side by side: a token's place is its number less that of its turn's first.
+    # The tokens of a turn are contiguous: a token's position is its index minus that of its turn's first token.
     places = torch.arange(len(rows), device=ids.device)
     places = places - places.new_full(lengths.shape, len(rows)).scatter_reduce(0, rows, places, "amin")[rows]
     fits, kept = places < turn_tokens - 2, lengths.clamp(max=turn_tokens - 2)
@@ -84,33 +84,31 @@ def split_turns(
 
 
 class DialoguePipeline(TextClassificationPipeline):
-    """`pipeline("text-classification", model=..., trust_remote_code=True)`: the label of a text, or of the last turn of
-    a dialogue.
+    """The pipeline for `pipeline("text-classification", model=..., trust_remote_code=True)`: predicts the label of a
+    text, or of the last turn of a dialogue.
 
-    As in every pipeline of transformers, a string is one text and a list of strings a batch of texts that have nothing
-    to do with each other. A dialogue is a dictionary `{"turns": [text, ...]}`, or a list of messages, `{"speaker",
-    "text"}` or `{"role", "content"}`, oldest first. A list of these, or of lists of turns, is a batch of dialogues.
-    Data sets (`KeyDataset`) and generators of texts and dialogues are streamed. `top_k=3` gives the three most probable
-    labels and `top_k=None` all of them.
+    As in every transformers pipeline, a string is one text, and a list of strings is a batch of unrelated texts. A
+    dialogue is a dictionary `{"turns": [text, ...]}`, or a list of messages `{"speaker", "text"}` or `{"role",
+    "content"}`, oldest first. A list of dialogues, or of lists of turns, is a batch. Datasets (`KeyDataset`) and
+    generators of texts and dialogues are streamed. `top_k=3` returns the three most probable labels, `top_k=None` all
+    of them.
     """
 
     def _sanitize_parameters(self, function_to_apply: Any = None, top_k: Any = "", **kwargs: Any) -> Any:  # noqa: ANN401
-        """Return the parameters of the three steps.
-
-        Raises:
-            ValueError: top_k is neither a number of labels nor None.
-        """
         if top_k not in ("", None) and (not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1):
-            raise ValueError(f"top_k is {top_k!r}: give how many labels are wanted, at least 1, or None for all")
+            raise ValueError(f"top_k is {top_k!r}: give the number of labels, at least 1, or None for all")
         return cast(Any, super())._sanitize_parameters(function_to_apply, top_k, **kwargs)
 
     def __call__(self, inputs: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
-        """Return `[{"label", "score"}, ...]` for one text or dialogue, `top_k` of them or 1; for a list of several a
-        list with `{"label", "score"}` for each, or with such a list where `top_k` is given; for a data set or a
-        generator an iterator over the same.
+        """Return the labels with their scores.
+
+        For one text or dialogue, a list of `top_k` (by default 1) dictionaries `{"label", "score"}`; for a list of
+        inputs, a list with one dictionary each, or with one such list each if `top_k` is given; for a dataset or a
+        generator, an iterator over the same.
 
         Raises:
-            ValueError: an input is none, or empty; of a data set or a generator when it is its turn.
+            ValueError: an input is not a text or dialogue, or is empty. A dataset or generator raises it when it
+                reaches that input.
         """
         call = cast(Any, super().__call__)
         if isinstance(inputs, str | Mapping) or _is_dialogue(inputs):
@@ -128,13 +126,15 @@ class DialoguePipeline(TextClassificationPipeline):
         raise ValueError(f"the input is {_shown(inputs)}: {_WANTED}, or several of these")
 
     def preprocess(self, inputs: dict[str, list[str]], **tokenizer_kwargs: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
-        """Return `input_ids` and `attention_mask`, [1, tokens], of one dialogue: as many of its turns as the model was
-        trained to read.
+        """Return `input_ids` and `attention_mask`, [1, tokens], of one dialogue, with as many turns as the model was
+        trained on.
         """
         tokenizer, config = cast(Any, self.tokenizer), self.model.config
         turns = inputs["turns"] if config.context is None else inputs["turns"][-config.context - 1 :]
         read = tokenizer(turns, add_special_tokens=False, split_special_tokens=True)["input_ids"]  # "[SEP]" is text
-        if limit := getattr(config, "turn_tokens", None):  # of a model that reads turn by turn, the frame included
+        if limit := getattr(
+            config, "turn_tokens", None
+        ):  # the limit of a model that encodes single turns includes start and separator
             read = [turn[: limit - 2] for turn in read]
         ids = torch.tensor(
             [sequence(read, tokenizer.cls_token_id, config.separator_id, config.separators, config.max_tokens)]
@@ -142,8 +142,8 @@ class DialoguePipeline(TextClassificationPipeline):
         return {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
 
 
-def turns_of(given: Any, where: str) -> list[str]:  # noqa: ANN401 - whatever a user gives
-    """Return the turns of a text or dialogue, oldest first; `where` names it in messages.
+def turns_of(given: Any, where: str) -> list[str]:  # noqa: ANN401 - any input of a user
+    """Return the turns of a text or dialogue, oldest first. Error messages call it `where`.
 
     Raises:
         ValueError: it is neither, or empty.
@@ -152,21 +152,21 @@ def turns_of(given: Any, where: str) -> list[str]:  # noqa: ANN401 - whatever a 
     if isinstance(given, str):
         turns = [given]
     elif isinstance(given, Mapping):
-        alone = [] if {"role", "speaker"} & given.keys() else [given.get("text")]  # a message is no dialogue
+        alone = [] if {"role", "speaker"} & given.keys() else [given.get("text")]  # a message is not a dialogue
         turns = given.get("turns", given.get("messages", alone))
     if isinstance(turns, str | bytes | Mapping) or not isinstance(turns, Sequence):
         raise ValueError(f"{where} is {_shown(given)}: {_WANTED}")
     texts = [turn.get("text", turn.get("content")) if isinstance(turn, Mapping) else turn for turn in turns]
     if not texts:
-        raise ValueError(f"{where} is {_shown(given)}, which holds no turn: {_WANTED}")
+        raise ValueError(f"{where} is {_shown(given)}, which has no turn: {_WANTED}")
     for number, text in enumerate(texts):
         if not isinstance(text, str):
-            raise ValueError(f"{where} is {_shown(given)}, whose turn {number} is no text: {_WANTED}")
+            raise ValueError(f"{where} is {_shown(given)}, whose turn {number} is not a text: {_WANTED}")
     return texts
 
 
 def _is_dialogue(inputs: Any) -> bool:  # noqa: ANN401
-    """Tell a list of messages from a list of dialogues and texts."""
+    """Return whether the input is a list of messages, rather than a list of dialogues and texts."""
     return (
         isinstance(inputs, list | tuple)
         and bool(inputs)
@@ -180,7 +180,7 @@ def _each(inputs: Iterable[Any]) -> Iterator[dict[str, list[str]]]:
 
 
 class _Rows(Dataset[Any]):
-    """The rows of a data set as dialogues, each made when it is wanted."""
+    """The rows of a dataset as dialogues, converted on access."""
 
     def __init__(self, rows: Any) -> None:  # noqa: ANN401
         self.rows = rows

@@ -1,184 +1,300 @@
-"""Everything that can label turns, behind one small interface: one encoder with its heads, linear heads, fine-tuned
-encoders, the static tier for millions of turns, and what other distributions bring.
+"""Labelers by name: shipped models, saved models, models on the Hub, and labelers of other packages.
 
-A distribution brings a labeler by an entry point of the group `edos_dataset.labelers`, in its pyproject.toml:
+A custom labeler is a function from dialogues to labels, or a subclass of `Labeler`. It can be used
 
-    [project.entry-points."edos_dataset.labelers"]
-    mine = "my_package.labeling:make_labeler"
+* as an object in Python: `edos_dataset.label(dialogues, model=MyLabeler())`;
+* by the name of its class or function, `package.module:MyLabeler`, wherever a model is named, also in worker processes;
+* by a short name: `register_labeler` defines one for this process, and an entry point defines one for every process:
 
-`make_labeler(device, batch_tokens)` returns a `Labeler`; its arguments are those of `load_labeler`. From then on `mine`
-is a name of a model wherever one is asked for. It must be the same in every process: `identity` decides which finished
-steps of a run are still good.
+      [project.entry-points."edos_dataset.labelers"]
+      mine = "my_package.labeling:make_labeler"
+
+  where `make_labeler(device, batch_tokens)` returns the labeler; its arguments are those of `load_labeler`.
+
+It predicts the labels of EDOS unless it has an attribute `label_set`: a `LabelSet`, the name or file of one, or a list
+of label names. With an attribute `threshold`, a turn can have several labels: those with at least that probability.
+
+A labeler must be the same in every process: its `identity` decides which finished shards of a run are reused.
 """
 
 import inspect
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from functools import lru_cache
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from edos_dataset.arrays import Floats
-from edos_dataset.encoders.checks import check_device
-from edos_dataset.encoders.encoder import DEFAULT_MODEL
-from edos_dataset.labeling.models.context_labeler import ContextLabeler, sees_vectors
-from edos_dataset.labeling.models.dialogues import TRIAL, check_probabilities, dialogues_given
-from edos_dataset.labeling.models.heads import LinearHead
-from edos_dataset.labeling.models.inference import TransformerLabeler
-from edos_dataset.labeling.models.linear import LinearLabeler
-from edos_dataset.labeling.models.saved_labeler import SavedLabeler
+from edos_dataset.encoders.encoder import DEFAULT_MODEL, check_device
+from edos_dataset.encoders.folders import download_model
+from edos_dataset.label_sets import LabelSet
+from edos_dataset.labeling.models.base import (
+    TRIAL,
+    Labeler,
+    check_probabilities,
+    dialogues_given,
+    history_refused,
+    identity_of,
+    label_set_given,
+)
+from edos_dataset.labeling.models.endpoint.labeler import HISTORY, EndpointLabeler
+from edos_dataset.labeling.models.endpoint.settings import PREFIX, Endpoint
+from edos_dataset.labeling.models.linear import LinearHead, LinearLabeler
+from edos_dataset.labeling.models.saved_labelers import ContextLabeler, SavedLabeler, TransformerLabeler, sees_vectors
 from edos_dataset.labeling.models.saved_model import model_digest
 from edos_dataset.labeling.models.shipped import SHIPPED
+from edos_dataset.labeling.models.text_classifiers import text_classifier
 from edos_dataset.runs.entry_points import entry_point_names, load_entry_point
 
 ENTRY_POINTS = "edos_dataset.labelers"
-"""Group of the entry points by which distributions bring labelers."""
+"""Entry-point group through which other packages provide labelers."""
 
-_HUB_FILES = ["*.json", "*.txt", "*.model", "*.safetensors"]
+_OBJECT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+_WANTED = ("identity", "source", "record", "context", "predict_proba")
+
+_registered: dict[str, Labeler] = {}
 
 
-class Labeler(Protocol):
-    """What labels turns.
+class CheckedLabeler(Labeler):
+    """Wraps a labeler of a user or another package, and checks its input and output.
 
     Attributes:
-        identity: name and digest of everything that decides a probability, for fingerprints.
-        source: what stands in `label_source`.
-        record: how it was made: data, metrics, licences.
-        context: earlier turns that it sees a turn with: 0 for single turns, None for any number.
-    """
-
-    @property
-    def identity(self) -> str: ...  # noqa: D102 - said above
-
-    @property
-    def source(self) -> str: ...  # noqa: D102
-
-    @property
-    def record(self) -> dict[str, Any]: ...  # noqa: D102
-
-    @property
-    def context(self) -> int | None: ...  # noqa: D102
-
-    def predict_proba(self, dialogues: Sequence[Sequence[str]]) -> Floats:
-        """Return the probabilities of every turn, seen with its own history: float32 [turns of all dialogues, 41], turn
-        after turn.
-
-        Args:
-            dialogues: turns of each dialogue, oldest first.
-
-        Raises:
-            ValueError: these are no dialogues, such as a list of texts.
-        """
-        ...
-
-
-def encoder_under(name: str) -> str | None:
-    """Return what the stage "encode" must embed by, so that the labeler of a name finds the embeddings that it stands
-    on: the encoder of the linear heads, or the name itself, of a `ContextClassifier`. None where a labeler takes none,
-    or is not on this machine.
-
-    Raises:
-        ValueError: the name has a # without a model before it or an answer behind it.
-    """
-    folder = Path(name)
-    if name in SHIPPED:
-        return {"linear": DEFAULT_MODEL, "context": name}.get(SHIPPED[name].kind)
-    if name in entry_point_names(ENTRY_POINTS):
-        return None
-    if (folder / "head.safetensors").is_file():
-        return DEFAULT_MODEL
-    return name if sees_vectors(Path(_parted(name)[0])) else None
-
-
-class BroughtLabeler:
-    """A labeler of another distribution: what it is given and what it gives are checked like those of ours.
+        names_labels: whether the labeler states which labels it predicts.
 
     Args:
-        labeler: what the distribution made.
-        told: its name and distribution, for messages.
+        labeler: the labeler.
+        name: its name and origin, for messages.
     """
 
-    def __init__(self, labeler: Labeler, told: str) -> None:
-        self._labeler, self._told = labeler, told
+    def __init__(self, labeler: Any, name: str) -> None:  # noqa: ANN401 - anything with the attributes of a Labeler
+        self._labeler, self._name = labeler, name
+        self.context, self.record = labeler.context, labeler.record
+        self.languages = getattr(labeler, "languages", None)
+        self.threshold = getattr(labeler, "threshold", None)
+        named = getattr(labeler, "label_set", Labeler.label_set)
+        self.names_labels = named is not Labeler.label_set
+        self.label_set = label_set_given(named)
+
+    def naming(self, labels: LabelSet) -> "CheckedLabeler":
+        """Return the same labeler with its labels taken from a label set."""
+        changed = CheckedLabeler(self._labeler, self._name)
+        changed.label_set = labels
+        return changed
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the labeler has
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._labeler, name)
 
+    @property
+    def identity(self) -> str:
+        """The labeler's own."""
+        return str(self._labeler.identity)
+
+    @property
+    def source(self) -> str:
+        """The labeler's own."""
+        return str(self._labeler.source)
+
     def predict_proba(self, dialogues: Sequence[Sequence[str]]) -> Floats:
         """Return the probabilities of every turn; see `Labeler`.
 
         Raises:
-            ValueError: the labeler failed, or gave no probabilities.
+            ValueError: the labeler raised an error, or did not return probabilities.
         """
         given = dialogues_given(dialogues)
         try:
-            return check_probabilities(self._labeler.predict_proba(given), given)
-        except Exception as error:  # code of others
-            raise ValueError(f"the labeler {self._told} failed: {type(error).__name__}: {error}") from error
+            found = self._labeler.predict_proba(given)
+            return check_probabilities(found, given, self.label_set, self.threshold is None)
+        except Exception as error:  # the labeler's code can raise anything
+            raise ValueError(f"the labeler {self._name} failed: {type(error).__name__}: {error}") from error
+
+
+class _FunctionLabeler(Labeler):
+    """A labeler made of a function from dialogues to the labels or probabilities of their turns."""
+
+    context = None
+
+    def __init__(self, function: Callable[[list[list[str]]], Any]) -> None:
+        self._function = function
+        self.label_set = getattr(function, "label_set", Labeler.label_set)
+        self.threshold = getattr(function, "threshold", None)
+
+    @property
+    def identity(self) -> str:
+        return identity_of(self._function)
+
+    def predict_proba(self, dialogues: Sequence[Sequence[str]]) -> Any:  # noqa: ANN401 - checked later
+        return self._function([list(turns) for turns in dialogues])
+
+
+def register_labeler(labeler: Any, name: str | None = None) -> str:  # noqa: ANN401 - see Args
+    """Register a labeler under a name in this process, and return the name.
+
+    Args:
+        labeler: a `Labeler`; an object with the same attributes; or a function that takes dialogues (lists of turns)
+            and returns for every turn the name of a label, or an array [turns, labels] of probabilities.
+        name: by default the labeler's `source`.
+
+    Raises:
+        ValueError: it is not a labeler, or the name belongs to a shipped model.
+    """
+    made = _as_labeler(labeler, repr(name or getattr(labeler, "__name__", type(labeler).__name__)))
+    name = name or made.source
+    if name in SHIPPED:
+        raise ValueError(f"{name!r} is a shipped model: give another name")
+    _registered[name] = made
+    load_labeler.cache_clear()
+    return name
+
+
+def encoder_under(name: str) -> str | None:
+    """Return the model of the stage "encode" whose embeddings a labeler can use, or None.
+
+    It is the default encoder for linear heads, and the labeler's own name for a `ContextClassifier`. None for a labeler
+    without an encoder, and for a model that is not on this machine.
+
+    Raises:
+        ValueError: the name contains a # without a model before it or an answer after it.
+    """
+    folder = Path(name)
+    if name.startswith(PREFIX):
+        return None
+    if name in SHIPPED:
+        return {"linear": DEFAULT_MODEL, "context": name}.get(SHIPPED[name].kind)
+    if name in _registered or name in entry_point_names(ENTRY_POINTS):
+        return None
+    if (folder / "head.safetensors").is_file():
+        return DEFAULT_MODEL
+    return name if sees_vectors(Path(_split(name)[0])) else None
 
 
 def check_labeler(labeler: Labeler) -> None:
-    """Check that a labeler will label, before hours of work that lead to it: weights, tokenizer, encoder.
+    """Check that a labeler can label, before a run spends hours on the stages before it.
 
     Raises:
-        ValueError: it will not.
+        ValueError: it cannot.
     """
-    if isinstance(labeler, SavedLabeler | LinearLabeler):
+    if isinstance(labeler, SavedLabeler | LinearLabeler | EndpointLabeler):
         labeler.check()
-    elif isinstance(labeler, BroughtLabeler):
+    elif isinstance(labeler, CheckedLabeler):
         labeler.predict_proba(TRIAL)
+
+
+def check_labels_all(name: str) -> None:
+    """Raise ValueError for the name of a model that may leave turns without a label: one at an endpoint."""
+    if name.startswith(PREFIX):
+        raise ValueError(
+            f"{name!r} may leave turns without a label, which only `edos label`, `curate` and `books` allow: give a "
+            "model that labels every turn, such as 'general'"
+        )
 
 
 @lru_cache(maxsize=4)
 def load_labeler(
-    name: str, device: str = "cpu", batch_tokens: int | None = None, trust_remote_code: bool = False
+    name: str,
+    device: str = "cpu",
+    batch_tokens: int | None = None,
+    trust_remote_code: bool = False,
+    history: int | None = None,
+    endpoint: Endpoint | None = None,
 ) -> Labeler:
-    """Return a labeler; its weights are loaded at the first use and shared by all callers of the process.
+    """Return a labeler. Its weights are loaded on first use and shared by all callers in the process.
 
     Args:
-        name: in this order: one of SHIPPED, an entry point of an installed distribution, a folder (a saved model of
-            transformers, linear head or static labeler), or the Hub id of a sequence classifier with our labels. Behind
-            a # stands which of its answers is meant, of a `ContextClassifier` with several: `models/labels#weak`.
-        device: torch device; heads and models take it, the static labeler has none.
-        batch_tokens: most tokens in a batch, padding included; by default what suits the device.
-        trust_remote_code: run the code that came with a folder or a model of the Hub, where its configuration names
-            some. Models that this package trained need none.
+        name: tried in this order: a name in SHIPPED, a name given to `register_labeler`, an entry point of an installed
+            package, a folder (a saved transformers model, linear head or static labeler), a class or function
+            `package.module:Name`, or the Hub id of a sequence classifier. A `ContextClassifier` with several answers
+            may be followed by # and one of them: `models/labels#weak`.
+        device: torch device of heads and models; static labelers ignore it.
+        batch_tokens: maximum number of tokens in a batch, padding included; the default depends on the device.
+        trust_remote_code: run the code in a model's folder or Hub repository, if its configuration names any. Models
+            trained with this package need none.
+        history: number of earlier turns that a turn is seen with, for models that leave it open: those at an endpoint,
+            and sequence classifiers of others whose configuration has no `context`; None for 10 and 0 of them.
+        endpoint: where a model named `openai:MODEL` is; by default where the environment says.
 
     Raises:
-        ValueError: the name is none of these or half a name, the distribution's labeler cannot be made, or the model is
-            damaged, of other labels, without such an answer, or in need of code not trusted.
+        ValueError: the name is none of these; the labeler of another package cannot be created; or the model is
+            incomplete or damaged, has unnamed labels, has no such answer, does not leave the history open, or needs
+            code that is not trusted.
     """
     if batch_tokens is not None and batch_tokens < 1:
         raise ValueError(f"batch_tokens must be at least 1 token, got {batch_tokens}")
     check_device(device)
-    if name in SHIPPED and SHIPPED[name].of_transformers:
-        from edos_dataset.labeling.models.packed import identify, identify_encoder, unpack
+    if name.startswith(PREFIX):
+        reach = HISTORY if history is None else history
+        return EndpointLabeler(name.removeprefix(PREFIX), endpoint or Endpoint(), history=reach)
+    known = _known(name, device, batch_tokens)
+    labeler = known or _of_folder(name, device, batch_tokens, trust_remote_code, history)
+    if history is not None and (known or not isinstance(labeler, TransformerLabeler)):
+        raise history_refused(name, labeler.context)
+    return labeler
 
-        # The folder's own digest would depend on the version of transformers that wrote it.
-        return _saved(unpack(name), device, batch_tokens, identify(name), False, identify_encoder(name))
-    if name not in SHIPPED and (labeler := _brought(name, device, batch_tokens)):
+
+def _known(name: str, device: str, batch_tokens: int | None) -> Labeler | None:
+    """Return a labeler that is no model in a folder or on the Hub."""
+    if name in SHIPPED:
+        return _shipped(name, device, batch_tokens)
+    if labeler := _registered.get(name) or _from_entry_point(name, device, batch_tokens):
         return labeler
-    name, answer = _parted(name)
-    folder = SHIPPED[name].weights if name in SHIPPED else Path(name)
-    linear, static = ((folder / f"{kind}.safetensors").is_file() for kind in ("head", "static"))
-    if answer and (name in SHIPPED or linear or static):
-        raise ValueError(f"{name} gives one answer: leave out #{answer}")
-    if linear:
+    return _imported(name) if _OBJECT.fullmatch(name) and not Path(name).exists() else None
+
+
+def _of_folder(
+    name: str, device: str, batch_tokens: int | None, trust_remote_code: bool, history: int | None
+) -> Labeler:
+    model, answer = _split(name)
+    if model in SHIPPED:
+        raise ValueError(f"{model} gives one answer: leave out #{answer}")
+    folder, identity = Path(model), None
+    if not folder.is_dir():
+        folder = _downloaded(model, trust_remote_code)
+        identity = f"{Path(model).name}@{model_digest(folder, code=trust_remote_code)}"
+    labeler = _without_network(folder, device, batch_tokens)
+    if labeler is None and sees_vectors(folder):
+        return ContextLabeler(folder, device, batch_tokens, identity, trust_remote_code, answer=answer or None)
+    if answer:
+        raise ValueError(f"{folder} gives one answer: leave out #{answer}")
+    return labeler or TransformerLabeler(folder, device, batch_tokens, identity, trust_remote_code, history)
+
+
+def default_device() -> str:
+    """Return "cuda" if there is a GPU that torch can use, else "cpu"."""
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _shipped(name: str, device: str, batch_tokens: int | None) -> Labeler:
+    model = SHIPPED[name]
+    if model.of_transformers:
+        from edos_dataset.labeling.models.packed import ShippedLabeler, identify, unpack
+
+        if model.kind == "context":
+            return ShippedLabeler(model, device, batch_tokens)
+        # The folder's digest would depend on the version of transformers that wrote it.
+        return TransformerLabeler(unpack(name), device, batch_tokens, identify(name))
+    labeler = _without_network(model.weights, device, batch_tokens)
+    if labeler is None:
+        raise ValueError(f"{model.weights}, the weights of {name!r}, is incomplete: install the package again")
+    return labeler
+
+
+def _without_network(folder: Path, device: str, batch_tokens: int | None) -> Labeler | None:
+    """Return the linear or static labeler in a folder, or None if it has neither."""
+    if (folder / "head.safetensors").is_file():
         return LinearLabeler(LinearHead.load(folder), device, batch_tokens)
-    if static:
+    if (folder / "static.safetensors").is_file():
         from edos_dataset.labeling.models.static import StaticLabeler
 
         return StaticLabeler.load(folder)
-    if folder.is_dir():
-        return _saved(folder, device, batch_tokens, None, trust_remote_code, answer=answer)
-    folder = _fetched(name, trust_remote_code)
-    identity = f"{Path(name).name}@{model_digest(folder, code=trust_remote_code)}"
-    return _saved(folder, device, batch_tokens, identity, trust_remote_code, answer=answer)
+    return None
 
 
-def _parted(name: str) -> tuple[str, str]:
-    """Return the name of a model and that of its answer, empty where none is meant, as in that of a folder."""
+def _split(name: str) -> tuple[str, str]:
+    """Return the names of a model and of its answer; the latter is empty if not given."""
     model, sign, answer = name.partition("#")
     if not sign or Path(name).exists():
         return name, ""
@@ -187,63 +303,61 @@ def _parted(name: str) -> tuple[str, str]:
     return model, answer
 
 
-def _saved(
-    folder: Path,
-    device: str,
-    batch_tokens: int | None,
-    identity: str | None,
-    trust_remote_code: bool,
-    encoder_identity: str | None = None,
-    answer: str = "",
-) -> SavedLabeler:
-    """Return the labeler that goes with the kind of model in a folder."""
-    if sees_vectors(folder):
-        own = answer or None
-        return ContextLabeler(folder, device, batch_tokens, identity, trust_remote_code, encoder_identity, own)
-    if answer:
-        raise ValueError(f"{folder} gives one answer: leave out #{answer}")
-    return TransformerLabeler(folder, device, batch_tokens, identity, trust_remote_code)
+def _as_labeler(made: Any, name: str) -> Labeler:  # noqa: ANN401
+    """Return a user's object, class or function as a labeler; error messages call it `name`."""
+    if inspect.isclass(made):
+        made = made()
+    made = text_classifier(made) or made
+    absent = object()
+    lacking = [word for word in _WANTED if inspect.getattr_static(made, word, absent) is absent]
+    if callable(made) and "predict_proba" in lacking:
+        made, lacking = _FunctionLabeler(made), []
+    if lacking:
+        raise ValueError(
+            f"the labeler {name} is not usable: {type(made).__name__} has no {', '.join(lacking)}; see Labeler in "
+            f"{Labeler.__module__}"
+        )
+    return CheckedLabeler(made, name)
 
 
-def _brought(name: str, device: str, batch_tokens: int | None) -> Labeler | None:
-    """Return the labeler that an installed distribution brings under a name."""
+def _from_entry_point(name: str, device: str, batch_tokens: int | None) -> Labeler | None:
     if (point := load_entry_point(ENTRY_POINTS, name)) is None:
         return None
     make, distribution = point
+    shown = f"{name!r} of {distribution}"
     try:
-        labeler: Labeler = make(device, batch_tokens)
-    except Exception as error:  # code of others
+        labeler = make(device, batch_tokens)
+    except Exception as error:  # code of another package can raise anything
+        raise ValueError(f"the labeler {shown} could not be made: {type(error).__name__}: {error}") from error
+    return _as_labeler(labeler, shown)
+
+
+def _imported(name: str) -> Labeler:
+    module, _, attributes = name.partition(":")
+    try:
+        made: Any = import_module(module)
+        for attribute in attributes.split("."):
+            made = getattr(made, attribute)
+        return _as_labeler(made, repr(name))
+    except ValueError:
+        raise
+    except Exception as error:  # a module's code can raise anything
         raise ValueError(
-            f"the labeler {name!r} of {distribution} could not be made: {type(error).__name__}: {error}"
+            f"the labeler {name!r} could not be made: {type(error).__name__}: {error}; give it as "
+            "package.module:ClassOrFunction, and make its module importable (install it, or set PYTHONPATH)"
         ) from error
-    absent = object()
-    wanted = ("identity", "source", "record", "context", "predict_proba")
-    if lacking := [word for word in wanted if inspect.getattr_static(labeler, word, absent) is absent]:
+
+
+def _downloaded(name: str, code: bool) -> Path:
+    if "@" in name:  # no Hub id contains "@", but the default names of register_labeler do
         raise ValueError(
-            f"the labeler {name!r} of {distribution} is none: {type(labeler).__name__} has no {', '.join(lacking)}; "
-            f"see Labeler in {__name__}"
+            f"the labeler {name!r} was registered in another process: name its class, package.module:Class, which "
+            "worker processes can import"
         )
-    return BroughtLabeler(labeler, f"{name!r} of {distribution}")
-
-
-def default_device() -> str:
-    """Return "cuda" where there is a GPU that torch can use, and "cpu" elsewhere."""
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def _fetched(name: str, code: bool) -> Path:
-    """Return the local copy of a model of the Hub, with its code where that is trusted."""
-    import huggingface_hub
-
-    wanted = [*_HUB_FILES, *(["*.py"] if code else [])]
     try:
-        return Path(
-            huggingface_hub.snapshot_download(name, allow_patterns=wanted, ignore_patterns=["onnx/*", "openvino/*"])
-        )
+        return download_model(name, code)
     except (OSError, ValueError) as error:
-        names = ", ".join([*SHIPPED, *entry_point_names(ENTRY_POINTS)])
+        names = ", ".join([*SHIPPED, *_registered, *entry_point_names(ENTRY_POINTS)])
         raise ValueError(
             f"model {name!r} is neither one of {names}, a folder, nor a model that the Hub gave: {error}; give the Hub "
             "id as owner/model"

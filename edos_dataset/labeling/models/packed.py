@@ -1,38 +1,111 @@
-"""Fine-tuned classifiers small enough to ship: what training changed of a backbone that is a package of its own, in 8
-bits (`encoders.changes`).
+"""Shipped classifiers in packed form: their difference from the packaged encoder all-MiniLM-L6-v2, in 8 bits
+(`encoders.changes`).
 
-`pack` keeps a classifier around all-MiniLM-L6-v2 so, `unpack` puts the model folder together again, once a machine. The
-labels that this rounding changes are counted when a model is packed (`training/pack_classifier.py`).
+`pack` writes the packed form of a classifier; `unpack` writes the folder that transformers loads; `ShippedLabeler` uses
+the packed form directly. `training/pack_classifier.py` counts the labels that the rounding changes.
 """
 
 import hashlib
 import json
 import shutil
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from safetensors.numpy import load_file, save
 
 from edos_dataset.encoders.changes import changes, restore
-from edos_dataset.encoders.encoder import DEFAULT_MODEL, model_folder
+from edos_dataset.encoders.encoder import CPU_TOKENS, DEFAULT_MODEL, GPU_TOKENS, model_folder, pack_linears
 from edos_dataset.encoders.folders import forget_files, kept_folder, read_json, whole_folder
-from edos_dataset.labeling.models.context_labeler import READ
-from edos_dataset.labeling.models.saved_model import our_model
+from edos_dataset.labeling.models.base import TRIAL, check_probabilities
+from edos_dataset.labeling.models.saved_labelers import READ, ContextLabeler, TurnEncoder
+from edos_dataset.labeling.models.saved_model import label_columns, our_model, summed_up
 from edos_dataset.labeling.models.shipped import ShippedModel, find_published, shipped_names
 
 _FILE = "packed.safetensors"
 _RECORDS = ("record.json", "metrics.json")
 
 
-def pack(model: Path, folder: Path) -> None:
-    """Write a trained classifier's folder in the packed form.
+class ShippedLabeler(ContextLabeler):
+    """Labels turns with a shipped `ContextClassifier`, without importing transformers (two seconds) and without
+    unpacking the weights to disk.
+
+    Its probabilities are bit for bit those of `ContextLabeler` on the unpacked folder.
 
     Args:
-        model: folder of a `DialogueClassifier` or `ContextClassifier` around all-MiniLM-L6-v2, as its training writes
+        shipped: the model; it names one of the answers in its folder.
+        device: torch device.
+        batch_tokens: as for `SavedLabeler`.
+    """
+
+    def __init__(self, shipped: ShippedModel, device: str = "cpu", batch_tokens: int | None = None) -> None:
+        self._shipped, self.device = shipped, device
+        self.batch_tokens = batch_tokens or (CPU_TOKENS if device == "cpu" else GPU_TOKENS)
+        self.folder = Path(shipped.name)
+        settings = _settings(shipped)
+        self._config = SimpleNamespace(**settings)
+        self._columns = label_columns(settings["id2label"], shipped.name)
+        self._answer, self._asked, self._identity = shipped.name, None, identify(shipped.name)
+        self.context = 0 if self._config.answers[self._answer]["sees"] == "turn" else None
+        records = records_of(shipped)
+        self.record = summed_up(records.get(_RECORDS[0], {}), records.get(_RECORDS[1]), shipped.weights)
+        self.encoder = TurnEncoder(self, identify_encoder(shipped.name))
+
+    @property
+    def identity(self) -> str:
+        """Name and digest of the packed weights and settings: `general-minilm@` and 16 hex digits."""
+        return str(self._identity)
+
+    def check(self) -> None:
+        """Load the model and label a dialogue, always on the CPU."""
+        labeler = self if self.device == "cpu" else ShippedLabeler(self._shipped, "cpu", self.batch_tokens)
+        check_probabilities(labeler.predict_proba(TRIAL), TRIAL)
+
+    @property
+    def _padding(self) -> int:
+        return int(self._config.padding_id)
+
+    @cached_property
+    def _model(self) -> Any:  # noqa: ANN401 - a torch module
+        import torch
+
+        from edos_dataset.encoders.bert import Bert
+        from edos_dataset.labeling.models.context_network import ContextNetwork
+
+        with torch.random.fork_rng(devices=[]):  # random weights are replaced; using "meta" imports for a second
+            model = ContextNetwork()
+            model.config, model.encoder = self._config, Bert(self._config.encoder)
+            model.add_layers(self._config.encoder["hidden_size"], len(self._columns))
+        weights = restore(load_file(self._shipped.weights / _FILE), model.state_dict().keys())
+        tensors = {name: torch.from_numpy(value).to(self.device) for name, value in weights.items()}
+        model.load_state_dict(tensors, strict=True, assign=True)
+        if self.device == "cpu":
+            pack_linears(model)
+        return model.eval().requires_grad_(requires_grad=False)
+
+    @cached_property
+    def _words(self) -> Any:  # noqa: ANN401 - a tokenizer of the package tokenizers
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_file(str(model_folder(DEFAULT_MODEL) / "tokenizer.json"))
+        tokenizer.no_padding()
+        tokenizer.encode_special_tokens = True  # "[SEP]" in a turn is text and does not end it
+        return tokenizer
+
+    def _read(self, texts: list[str], max_length: int, special: bool) -> list[list[int]]:
+        self._words.enable_truncation(max_length)
+        return [found.ids for found in self._words.encode_batch_fast(texts, add_special_tokens=special)]
+
+
+def pack(model: Path, folder: Path) -> None:
+    """Write a trained classifier in packed form.
+
+    Args:
+        model: folder of a `DialogueClassifier` or `ContextClassifier` around all-MiniLM-L6-v2, as its training wrote
             it.
-        folder: gets packed.safetensors, the configuration, and the records that lie in the model's folder.
+        folder: receives packed.safetensors, the configuration, and the records in the model's folder.
     """
     packed = changes(load_file(model / "model.safetensors"))
     folder.mkdir(parents=True, exist_ok=True)
@@ -44,16 +117,17 @@ def pack(model: Path, folder: Path) -> None:
 
 
 def identify(name: str) -> str:
-    """Return what stands in `label_source` for a shipped classifier, and a digest of its weights and settings:
-    `dialogue-minilm@` and 16 hex digits.
+    """Return the published name of a shipped classifier and a digest of its weights and settings: `dialogue-minilm@`
+    and 16 hex digits.
     """
     model = _shipped(name)
     return f"{model.source}@{_digest(model.weights, json.dumps(_settings(model), sort_keys=True))[:16]}"
 
 
 def identify_encoder(name: str) -> str:
-    """Return a name and digest of what decides the vectors of a shipped `ContextClassifier`: the same for all names
-    that share its folder, whatever they answer and at what temperature.
+    """Return a name and digest of everything that affects the vectors of a shipped `ContextClassifier`.
+
+    They are the same for all models that share a folder, whatever their answers and temperatures.
     """
     weights = _shipped(name).weights
     config = _config(weights)
@@ -61,15 +135,17 @@ def identify_encoder(name: str) -> str:
 
 
 def unpack(name: str, out: Path | None = None) -> Path:
-    """Return the folder of a shipped classifier as transformers loads it, with its card; written at the first call and
-    kept. Of a model with several answers its configuration names the one that the name stands for.
+    """Return the folder of a shipped classifier in the form that transformers loads, with its card.
+
+    It is written on the first call and kept. If the model has several answers, the configuration selects the one that
+    `name` names.
 
     Args:
-        name: `general`, `dialogue` or `weak`, or the names that they are published under, such as `weak-minilm`.
-        out: folder to write instead, new or empty; by default one in the cache of Hugging Face (`HF_HOME`).
+        name: `general`, `dialogue` or `weak`, or a published name such as `weak-minilm`.
+        out: a folder to write to instead, new or empty; by default a folder in the cache of Hugging Face (`HF_HOME`).
 
     Raises:
-        ValueError: there is no such classifier, or `out` has files.
+        ValueError: there is no such classifier, or `out` is not empty.
         ModuleNotFoundError: the backbone's package is missing.
     """
     model = _shipped(name)
@@ -78,12 +154,11 @@ def unpack(name: str, out: Path | None = None) -> Path:
             raise ValueError(f"{out} is not empty: name a new folder")
         _write(model, out)
         return out
-    from edos_dataset.labeling.models import classifier, context, context_layer, convention_head, dialogue_pipeline
+    from edos_dataset.labeling.models import classifier, context, context_network, dialogue_pipeline
 
-    # The code lies beside the weights, so a folder of another version of this package is another one.
-    code_of = (classifier, context, context_layer, convention_head, dialogue_pipeline)
-    travels = (Path(str(module.__file__)) for module in code_of)
-    code = hashlib.sha256(b"".join(path.read_bytes() for path in travels))
+    # The code is copied beside the weights, so each version of this package needs a separate folder.
+    copied = (Path(str(module.__file__)) for module in (classifier, context, context_network, dialogue_pipeline))
+    code = hashlib.sha256(b"".join(path.read_bytes() for path in copied))
     folder = kept_folder(f"{identify(name).replace('@', '-')}-{code.hexdigest()[:8]}")
     if not folder.is_dir():
         _write(model, folder)
@@ -91,7 +166,6 @@ def unpack(name: str, out: Path | None = None) -> Path:
 
 
 def _write(shipped: ShippedModel, folder: Path) -> None:
-    """Write the model folder, whole or not at all."""
     import torch
     from transformers import AutoTokenizer
 
@@ -110,8 +184,9 @@ def _write(shipped: ShippedModel, folder: Path) -> None:
 
 
 def records_of(shipped: ShippedModel) -> dict[str, dict[str, Any]]:
-    """Return the records of a shipped model by file name: how it was made and what was measured. A folder of several
-    answers has the figures of all by name; here is what concerns the one.
+    """Return the records of a shipped model by file name: how it was made and what was measured.
+
+    A folder with several answers stores figures by answer; the result has those of this model's answer.
     """
     found = {name: read_json(shipped.weights / name) for name in _RECORDS if (shipped.weights / name).is_file()}
     if shipped.kind != "context":
@@ -132,7 +207,6 @@ def _shipped(name: str) -> ShippedModel:
 
 
 def _settings(model: ShippedModel) -> dict[str, Any]:
-    """Return the configuration of a shipped model, that of its own answer."""
     config = _config(model.weights)
     return config | {"answer": model.name} if model.kind == "context" else config
 

@@ -1,19 +1,22 @@
-"""What a folder that `save_pretrained` wrote says of its model, read before its weights are, and whether it is whole.
+"""Folders that `save_pretrained` wrote: their configuration, and checks for completeness before weights are loaded.
 
-No code that lies in a folder is run unless `trust_remote_code` says so, also where a configuration names some. A
-classifier of ours is recognised by its type and made by our own class, whatever code lies beside it.
+Code in a folder is run only with `trust_remote_code`. Classifiers of this package are recognised by their type and
+built from our own classes, even if there is code beside them.
 """
 
 import hashlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from edos_dataset.encoders.encoder import quiet
 from edos_dataset.encoders.folders import read_json, usable
+from edos_dataset.label_sets import BUILT_IN, LabelSet, LabelSetError, known_set, load_label_set
 from edos_dataset.labels import LABELS, parse_label
 from edos_dataset.runs.shards import digest
+from edos_dataset.text import shown
 
 _DECIDE = (
     "config.json",
@@ -24,20 +27,27 @@ _DECIDE = (
     "vocab.json",
     "merges.txt",
 )
-"""Files that decide a label, beside the weights."""
+"""Files that affect the labels, apart from weights."""
 
+LABEL_SET = "label_set"
+"""Key of a configuration with the label set of a model that this package trained: a built-in name, or plain data."""
+
+SEVERAL = "multi_label_classification"
+"""What transformers calls the problem of a model that gives a turn several labels."""
+
+_NUMBERED = re.compile(r"LABEL_\d+")  # the names that transformers gives to unnamed labels
 _RECORD, _FILES = "record.json", "files"
 _LAYERS, _MOST_LAYERS = ("num_hidden_layers", "n_layer", "n_layers"), 1_000
-_SPARE_ROWS, _SPARE_SHARE = 128, 0.02  # of an embedding whose size was rounded up
+_SPARE_ROWS, _SPARE_FRACTION = 128, 0.02  # how many unused rows an embedding may have, since sizes are rounded up
 
 
 class ModelError(ValueError):
-    """A model's folder that cannot be used; the message names it and says what to do."""
+    """A model's folder cannot be used; the message names it and the remedy."""
 
 
 def model_digest(folder: Path, code: bool = False) -> str:
-    """Return a digest, 16 hex digits, of everything in a model's folder that decides a label; with its code where that
-    is run.
+    """Return a digest, 16 hex digits, of all files of a model's folder that affect the labels; of its code too, if
+    `code`.
     """
     kinds = (".safetensors", ".bin", ".model", *([".py"] if code else []))
     sha256 = hashlib.sha256()
@@ -50,8 +60,9 @@ def model_digest(folder: Path, code: bool = False) -> str:
 
 
 def digests_of(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of the weights and the vocabulary in a model's folder, by file name: what stands in its record
-    as `files`, so that one is never used with another model's.
+    """Return the SHA-256 of the weights and vocabulary in a model's folder by file name.
+
+    The record stores it as `files`, so that weights are never used with another model's vocabulary.
     """
     names = {"tokenizer.json", "vocab.txt", "vocab.json", "merges.txt"}
     kept = (path for path in folder.iterdir() if path.name in names or path.suffix in (".safetensors", ".model"))
@@ -59,10 +70,10 @@ def digests_of(folder: Path) -> dict[str, str]:
 
 
 def check_files(folder: Path, record: dict[str, Any]) -> None:
-    """Compare a folder with the digests in its record, where it has some.
+    """Compare the files of a folder with the digests in its record, if it has them.
 
     Raises:
-        ModelError: a file is missing, or another one than the model was saved with.
+        ModelError: a file is missing or differs from the saved one.
     """
     there = digests_of(folder)
     for name, known in record.get(_FILES, {}).items():
@@ -70,21 +81,22 @@ def check_files(folder: Path, record: dict[str, Any]) -> None:
             what = "is missing" if name not in there else "is not the one that the model was saved with"
             raise ModelError(
                 f"{folder / name} {what}, as {folder / _RECORD} says under {_FILES!r}: every label would be wrong; "
-                f"copy the whole folder again, or take {name!r} out of the record if it is you who changed it"
+                f"copy the whole folder again, or remove {name!r} from the record if you changed the file yourself"
             )
 
 
 def check_tokenizer(folder: Path, tokenizer: Any, config: Any, rows: int) -> None:  # noqa: ANN401
-    """Check that a tokenizer goes with a model.
+    """Check that a tokenizer fits a model.
 
-    Args:
-        folder: of both.
-        tokenizer: what was read there.
-        config: the model's configuration.
-        rows: tokens that the model has an embedding for.
+    folder: the folder of both.
+    tokenizer: the tokenizer loaded from it.
+    config: the model's configuration.
+    rows: number of rows of the model's token embedding.
+        rows: number of tokens that the model embeds.
 
     Raises:
-        ModelError: the folder has no vocabulary, the vocabulary has another size, or a special token another id.
+        ModelError: the folder has no vocabulary, or the vocabulary's size or the id of a special token differs from the
+            model's.
     """
     names = sorted({name for name in tokenizer.vocab_files_names.values() if name} | {"tokenizer.json"})
     if not any((folder / name).is_file() for name in names):
@@ -93,7 +105,7 @@ def check_tokenizer(folder: Path, tokenizer: Any, config: Any, rows: int) -> Non
             "save the tokenizer that the model was trained with in it, by its save_pretrained"
         )
     used = max(tokenizer.get_vocab().values(), default=-1) + 1
-    if not 0 <= rows - used <= max(min(_SPARE_ROWS, rows // 8), int(rows * _SPARE_SHARE)):
+    if not 0 <= rows - used <= max(min(_SPARE_ROWS, rows // 8), int(rows * _SPARE_FRACTION)):
         raise ModelError(_other(folder, f"it has {used:,} tokens, the model {rows:,}"))
     encoder = getattr(config, "encoder", None) or {}
     wanted = {name: getattr(config, f"{name}_token_id", None) for name in ("pad", "cls", "sep")}
@@ -114,50 +126,50 @@ def _other(folder: Path, why: str) -> str:
 
 
 def check_weights(folder: Path) -> None:
-    """Refuse a folder without weights as safetensors: other formats may run code when they are read.
+    """Check that a folder has weights as safetensors; other formats can run code when they are read.
 
     Raises:
-        ModelError: there are none.
+        ModelError: it has none.
     """
     if any(folder.glob("*.safetensors")):
         return
     others = [path.name for path in sorted(folder.iterdir()) if path.suffix in (".bin", ".pt", ".pth", ".pkl", ".h5")]
     if others:
         raise ModelError(
-            f"{folder / others[0]} is a pickle or the like, which may run code when it is read, and is not read: save "
-            "the model as safetensors, by save_pretrained of transformers 5, or take one that has model.safetensors"
+            f"{folder / others[0]} is a pickle or similar, which can run code when it is read, so it is refused: save "
+            "the model as safetensors, by save_pretrained of transformers 5, or use one that has model.safetensors"
         )
-    raise ModelError(f"{folder} holds no weights (model.safetensors): copy, fetch or train the model again")
+    raise ModelError(f"{folder} has no weights (model.safetensors): copy, download or train the model again")
 
 
 @contextmanager
 def loading(folder: Path, what: str) -> Iterator[None]:
-    """Let transformers read `what` in a model's folder inside the `with` block; whatever that leads to becomes one
+    """Report any error within the `with` block, in which transformers reads `what` from a model's folder, in one
     sentence.
 
     Raises:
-        ModelError: it cannot be read, or only by running code that came with it.
+        ModelError: it cannot be read, or only by running the code beside it.
     """
     try:
         with quiet():
             yield
     except ModelError:
         raise
-    except Exception as error:  # transformers raises whatever a damaged file leads to
+    except Exception as error:  # transformers can raise anything on a damaged file
         if "trust_remote_code" in str(error):
             raise ModelError(
-                f"{folder} brings code of its own, which is not run unless you ask for it: read it, and if you trust "
-                "its makers give --trust-remote-code, or trust_remote_code=True in Python"
+                f"{folder} contains code of its own, which is not run unless you ask for it: read it, and if you "
+                "trust its makers give --trust-remote-code, or trust_remote_code=True in Python"
             ) from error
-        told = " ".join(str(error).split())[:200]
+        reason = " ".join(str(error).split())[:200]
         raise ModelError(
-            f"{folder} holds no {what} that transformers can read: {type(error).__name__}: {told}; the folder is "
-            "damaged or not whole: copy, fetch or train the model again"
+            f"{folder} holds no {what} that transformers can read: {type(error).__name__}: {reason}; the folder is "
+            "damaged or incomplete: copy, download or train the model again"
         ) from error
 
 
 def label_columns(id2label: dict[int, str], where: str | Path) -> list[int]:
-    """Return the columns of a model's logits in the order of `LABELS`.
+    """Return the logit columns of a model in the order of `LABELS`.
 
     Raises:
         ModelError: the names are not the 41 labels, each once.
@@ -176,8 +188,49 @@ def label_columns(id2label: dict[int, str], where: str | Path) -> list[int]:
     return [columns[label] for label in range(len(LABELS))]
 
 
-def our_model(folder: Path) -> Any:  # noqa: ANN401 - a class of transformers, which need not be loaded for less
-    """Return the class of this package that the model in a folder is of; None for one of another kind."""
+def labels_of_model(id2label: Any, where: str | Path, stated: Any = None) -> tuple[LabelSet, list[int]]:  # noqa: ANN401
+    """Return the label set of a model, and its logit columns in the order of that set.
+
+    The set is the one that its configuration states, the built-in one with exactly these labels, else a new one that
+    has only their names.
+
+    Args:
+        id2label: of its configuration.
+        where: what messages call it.
+        stated: under `LABEL_SET` in its configuration; None, or a set with other labels, is none.
+
+    Raises:
+        ModelError: the labels are not numbered from 0, have no names, or share a name.
+    """
+    try:
+        names = [id2label[number] for number in range(len(id2label))]
+    except (KeyError, TypeError, IndexError) as error:
+        raise ModelError(
+            f"the model {where} cannot label turns: its config.json must give its labels as id2label, numbered from 0"
+        ) from error
+    if len(names) < 2 or all(isinstance(name, str) and _NUMBERED.fullmatch(name) for name in names):
+        raise ModelError(
+            f"the model {where} cannot label turns: its id2label is {shown(id2label)}; give two labels or more their "
+            "names there"
+        )
+    try:
+        for known in (_stated_set(stated), known_set(names)):
+            columns = None if known is None else known.columns_of(names)
+            if known is not None and columns is not None:
+                return known, columns
+        return LabelSet.of_labels(names), list(range(len(names)))
+    except (LabelSetError, TypeError, AttributeError) as error:
+        raise ModelError(f"the model {where} cannot label turns: its id2label: {error}") from error
+
+
+def _stated_set(stated: Any) -> LabelSet | None:  # noqa: ANN401 - of a file
+    """Return the set in a configuration, which is untrusted: a name may be built in, but not lead to a file."""
+    is_set = isinstance(stated, Mapping) or (isinstance(stated, str) and stated in BUILT_IN)
+    return load_label_set(stated) if is_set else None
+
+
+def our_model(folder: Path) -> Any:  # noqa: ANN401 - a class of transformers, imported only here
+    """Return this package's class for the model in a folder, or None for other kinds of models."""
     from edos_dataset.labeling.models.classifier import DialogueClassifier
     from edos_dataset.labeling.models.context import ContextClassifier
 
@@ -187,10 +240,10 @@ def our_model(folder: Path) -> Any:  # noqa: ANN401 - a class of transformers, w
 
 
 def read_config(folder: Path, trust_remote_code: bool = False) -> Any:  # noqa: ANN401 - every model has its own
-    """Return the configuration in a model's folder; one of ours is of our class.
+    """Return the configuration in a model's folder, of our own class for our models.
 
     Raises:
-        ValueError: there is none, it is damaged, or it can only be read by running code that came with it.
+        ValueError: there is none, it is damaged, or reading it needs code that is not trusted.
     """
     from transformers import AutoConfig
 
@@ -198,7 +251,7 @@ def read_config(folder: Path, trust_remote_code: bool = False) -> Any:  # noqa: 
         raise ValueError(f"{folder} holds no model that transformers can read: it has no config.json")
     ours = our_model(folder)
     with loading(folder, "model"):
-        # Once a pipeline has run the code that came with a model, its class stands for the type, in place of ours.
+        # Not AutoConfig: once a pipeline has run the code of a saved model, that class is registered in place of ours.
         config: Any = (
             ours.config_class.from_dict(read_json(folder / "config.json"))
             if ours
@@ -211,21 +264,28 @@ def read_config(folder: Path, trust_remote_code: bool = False) -> Any:  # noqa: 
 
 
 def read_record(folder: Path) -> dict[str, Any]:
-    """Return how the model in a folder was made, in the form of the linear heads' records; empty if it doesn't say.
+    """Return the record of the model in a folder, with its metrics; empty if there is none.
 
     Raises:
-        ValueError: what it says is damaged.
+        ValueError: a file is damaged.
     """
     record, metrics = (
         read_json(path) if path.is_file() else None for path in (folder / _RECORD, folder / "metrics.json")
     )
-    record = record or {}
+    return summed_up(record or {}, metrics, folder)
+
+
+def summed_up(record: dict[str, Any], metrics: dict[str, Any] | None, folder: Path) -> dict[str, Any]:
+    """Return a record with the metrics and with the licences of its training data.
+
+    Raises:
+        ValueError: the record is damaged; the message names its folder.
+    """
     with usable(folder / _RECORD):
         for name, kind in (("data", list), (_FILES, dict), ("metrics", dict)):
             if not isinstance(record.get(name, kind()), kind):
                 raise ValueError(f"{name} must be a {kind.__name__}, got {type(record[name]).__name__}")
         entries = [entry for entry in record.get("data", []) if isinstance(entry, dict) and "licence" in entry]
         licences = dict.fromkeys(str(entry["licence"]) for entry in entries)
-    if metrics is not None:
-        record["metrics"] = {"test": metrics}
-    return record | ({"licence_of_the_data": "; ".join(licences)} if licences else {})
+    measured = {} if metrics is None else {"metrics": {"test": metrics}}
+    return record | measured | ({"licence_of_the_data": "; ".join(licences)} if licences else {})

@@ -1,4 +1,4 @@
-"""The models that the package carries: the one list of their names, and where their weights and cards lie."""
+"""The shipped models: their names, weights and cards."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,24 +6,24 @@ from typing import Literal
 
 WEIGHTS = Path(__file__).with_name("weights")
 _CARDS = (Path(__file__).parents[2] / "model_cards", Path(__file__).parents[3] / "model_cards")
-"""Where the cards lie in an installed package, and in a clone."""
+"""The folder of cards in an installed package and in a clone."""
 
 Kind = Literal["context", "classifier", "static", "linear"]
 
 
 @dataclass(frozen=True)
 class ShippedModel:
-    """A model that comes with the package.
+    """A model that is part of the package.
 
     Attributes:
-        name: by which it is loaded, everywhere.
-        source: what stands before the @ in `label_source`, and the name that it is published under.
+        name: the name by which it is loaded.
+        source: the name under which it is published, also used in `label_source`.
         kind: context (one encoder with several answers, `context.py`), classifier (a fine-tuned encoder,
-            `classifier.py`), both as `packed.py` keeps them, static (a table of n-grams, `static.py`), or linear (a
-            head on embeddings, `heads.py`).
-        sees: what it labels a turn from: the turn alone, or its history too.
-        folder: of its weights, where these are another model's too; by default its name. Of several answers in one
-            folder its own has its name.
+            `classifier.py`), both packed (`packed.py`), static (a table of n-grams, `static.py`), or linear (a head on
+            embeddings, `linear.py`).
+        sees: what a label is predicted from: the turn alone, or the turn and its history.
+        folder: the folder of its weights, if it shares another model's; by default its name. If the folder has several
+            answers, the model uses the one that has its name.
     """
 
     name: str
@@ -34,17 +34,17 @@ class ShippedModel:
 
     @property
     def weights(self) -> Path:
-        """The folder of its weights, with `record.json`: how they were made and what was measured."""
+        """The folder of its weights and of `record.json`, which states how they were made and what was measured."""
         return WEIGHTS / (self.folder or self.name)
 
     @property
     def of_transformers(self) -> bool:
-        """Whether transformers can load it, once it is unpacked."""
+        """Whether transformers can load it once unpacked."""
         return self.kind in ("context", "classifier")
 
     @property
     def card(self) -> Path:
-        """Its card, which `python -m model_cards.render` wrote."""
+        """Its card, written by `python -m model_cards.render`."""
         return cards_folder() / f"{self.name}.md"
 
 
@@ -62,16 +62,16 @@ SHIPPED = {
 """Name → model."""
 
 SHIPPED_LANGUAGES = ("en",)
-"""Codes of the languages that these models know."""
+"""Codes of the languages that the shipped models support."""
 
 
 def shipped_names(*kinds: Kind) -> list[str]:
-    """Return the names of the models of some kinds."""
+    """Return the names of the models of the given kinds."""
     return [name for name, model in SHIPPED.items() if model.kind in kinds]
 
 
 def find_published(name: str) -> ShippedModel | None:
-    """Return the model that has a name, its own (`weak`) or the one it is published under (`weak-minilm`)."""
+    """Return the model with a name (`weak`) or published name (`weak-minilm`), or None."""
     return next((model for model in SHIPPED.values() if name in (model.name, model.source)), None)
 
 

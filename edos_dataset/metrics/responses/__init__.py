@@ -1,4 +1,4 @@
-"""Measures of responses: the 17 of dialog-eval, and what readers ask for beside them.
+"""Metrics of responses: the 17 of dialog-eval, and others that papers report.
 
-`dialog_eval.measure` takes texts and returns a value for each response; `summary.summarise` makes a figure of them.
+`dialog_eval.measure` takes texts and returns a value for each response; `dialog_eval.summarise` averages them.
 """

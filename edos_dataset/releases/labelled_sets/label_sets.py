@@ -1,4 +1,4 @@
-"""What the labels of other makers' sets mean in ours."""
+"""The map from the labels of third-party labelled sets to our 41."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -7,11 +7,11 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from edos_dataset.labels import parse_label
-from edos_dataset.runs.foreign import yaml_of
+from edos_dataset.runs.untrusted import yaml_of
 from edos_dataset.text import shown
 
 TOGETHER = " + "
-"""Between labels of a turn that mean something else together than each alone."""
+"""Joins the labels of a turn that have a meaning of their own when they occur together."""
 
 
 class _Meanings(NamedTuple):
@@ -20,25 +20,26 @@ class _Meanings(NamedTuple):
 
 
 def label_set(source: str, names: Sequence[str]) -> frozenset[int] | None:
-    """Return the ids of our labels for which the labels of a turn can stand: those of the labels together, where they
-    mean something of their own, otherwise of any of them. None: they say nothing about ours.
+    """Return the ids of our labels to which the labels of a turn can correspond; None if there are none.
+
+    Labels with a joint meaning are looked up together, others one by one.
 
     Args:
-        source: name of the set.
-        names: its labels of the turn, in the order in which they are read.
+        source: Name of the set.
+        names: Its labels of the turn, in the order of the file.
 
     Raises:
-        ValueError: there is no such set, or it has no such label.
+        ValueError: There is no such set, or it has no such label.
     """
     sets = _meanings(source).sets
     return frozenset().union(*(sets[name] or () for name in classes_of(source, names))) or None
 
 
 def classes_of(source: str, names: Sequence[str]) -> list[str]:
-    """Return the entries of a set that the labels of a turn are looked up under: all together, or one by one.
+    """Return the entries of a set under which the labels of a turn are looked up: all together, or one by one.
 
     Raises:
-        ValueError: as for `label_set`.
+        ValueError: See `label_set`.
     """
     sets = _meanings(source).sets
     if strange := [name for name in names if name not in sets]:
@@ -49,16 +50,11 @@ def classes_of(source: str, names: Sequence[str]) -> list[str]:
 
 
 def shares_of_meaning(source: str, names: Sequence[str]) -> dict[int, float]:
-    """Return the ids of our labels for which the labels of a turn can stand, each with the share that it has there: a
-    label that stands for two of a set's is for each of them half. Without this, a model that says nothing but such
-    labels would never be wrong: what we call annoyed is anger to some of XED's annotators, disgust to others.
+    """Return the ids of our labels to which the labels of a turn can correspond, each with its weight: a label of ours
+    that corresponds to two labels of the set has the weight 1/2 for each.
 
-    Args:
-        source: as for `label_set`.
-        names: likewise.
-
-    Raises:
-        ValueError: as for `label_set`.
+    Without weights, a model that only predicts labels with several counterparts would never be wrong: our "annoyed" is
+    anger to some of XED's annotators and disgust to others. Arguments and errors are those of `label_set`.
     """
     found: dict[int, float] = defaultdict(float)
     for name in classes_of(source, names):
@@ -69,37 +65,36 @@ def shares_of_meaning(source: str, names: Sequence[str]) -> dict[int, float]:
 
 @cache
 def _classes_with(source: str) -> Counter[int]:
-    """Return how many labels of a set each of ours can stand for; those that only stand together are none."""
+    """Return for each of our labels the number of labels of a set that can correspond to it, without joined labels."""
     sets = _meanings(source).sets
     return Counter(label for name, ours in sets.items() if ours and TOGETHER not in name for label in ours)
 
 
 def silent_on_intents(source: str) -> bool:
-    """Return whether a set never labels what a turn does: then our 8 intents, but for those in a turn's `label_set`,
-    are neither right nor wrong there.
+    """Return whether a set has no labels for response intents. If so, a predicted intent counts as neither right nor
+    wrong for its turns, unless it is in the turn's `label_set`.
 
     Raises:
-        ValueError: there is no such set.
+        ValueError: There is no such set.
     """
     return _meanings(source).silent_on_intents
 
 
 def meanings(source: str) -> Mapping[str, frozenset[int] | None]:
-    """Return what the labels of a set mean: a label, or several joined by TOGETHER → those of ours that they can stand
-    for, None where they say nothing about ours.
+    """Return the mapping of a set: a label, or several joined by TOGETHER → corresponding labels of ours, or None.
 
     Raises:
-        ValueError: there is no such set.
+        ValueError: There is no such set.
     """
     return _meanings(source).sets
 
 
 @cache
 def known_names(source: str) -> frozenset[str]:
-    """Return the labels that a set has.
+    """Return the labels of a set.
 
     Raises:
-        ValueError: there is no such set.
+        ValueError: There is no such set.
     """
     return frozenset(name for name in _meanings(source).sets if TOGETHER not in name)
 
@@ -118,17 +113,17 @@ def _load() -> dict[str, _Meanings]:
 
 
 def meanings_of(content: Mapping[str, Mapping[str, Any]]) -> dict[str, _Meanings]:
-    """Return what `label_sets.yaml` says, by set.
+    """Return the parsed content of `label_sets.yaml`, by set.
 
     Raises:
-        ValueError: a name is none of our labels, or labels are joined that don't stand alone.
+        ValueError: A name is not one of our labels, or a joined label is not itself in the set.
     """
     known: dict[str, _Meanings] = {}
     for source, entry in content.items():
         sets: dict[str, frozenset[int] | None] = {}
         for name, ours in entry["labels"].items():
             if lone := [part for part in name.split(TOGETHER) if part not in entry["labels"]]:
-                raise ValueError(f"label_sets.yaml, {source}: {shown(name)} joins {lone[0]}, which doesn't stand alone")
+                raise ValueError(f"label_sets.yaml, {source}: {shown(name)} joins {lone[0]}, which the set lacks")
             try:
                 sets[name] = frozenset(map(parse_label, ours)) if ours else None
             except ValueError as error:

@@ -1,9 +1,8 @@
-"""The texts of labelled sets as subtitles have them: repaired, detokenised, without what nobody says."""
+"""Conversion of texts of labelled sets to the form of subtitles: repaired, detokenised, and only what is spoken."""
 
 import re
 
-from edos_dataset.cleaning.captions import has_speech, strip_sounds, tidy
-from edos_dataset.cleaning.markup import strip_markup
+from edos_dataset.cleaning.captions import has_speech, strip_markup, strip_sounds, tidy
 from edos_dataset.sources.detokenize import detokenize
 from edos_dataset.sources.encodings import repair
 from edos_dataset.text import hash64
@@ -21,33 +20,31 @@ _MEANT = {"PERSON": _NAMES.split(), "NAME": _NAMES.split(), "LOCATION": _PLACES.
 
 
 def unquoted(value: str) -> str:
-    """Return a value without the quotes that a program put around it as in CSV, those within it doubled."""
+    """Remove CSV quoting from a value: the quotes around it, and the doubling of those within it."""
     inner = value.strip()[1:-1]
     is_quoted = value.strip() == f'"{inner}"' and not inner.replace('""', "").count('"')
     return inner.replace('""', '"') if is_quoted and '""' in inner else value
 
 
 def plain_text(text: str) -> str:
-    """Return a text with its encoding repaired, entities and tags undone, straight quotes and single blanks.
+    """Return a text with repaired encoding, without entities and tags, with straight quotes and single spaces.
 
-    Quotes become straight because sets mix both forms, by the season or by the annotator, and people type straight
-    ones; without that a model could learn to tell the sets apart.
+    Quotes become straight because sets mix both forms, by season or by annotator, while people type straight ones; a
+    model could otherwise learn to distinguish the sets.
     """
     return strip_markup(repair(text)[0].translate(_CURLY).replace("\\'", "'"))
 
 
 def spoken_text(text: str) -> str:
-    """Return a plain text without notes, sounds and stage directions, those too that are cut off before their bracket
-    closes; empty if nothing is said.
+    """Return a plain text without musical notes, sounds and stage directions, even if their closing bracket is missing;
+    empty if nothing is said.
     """
     said = tidy(strip_sounds(_CUT_OFF.sub("", _NOTES.sub(" ", plain_text(text)))))
     return said if has_speech(said) else ""
 
 
 def untokenised(text: str, language: str = "en") -> str:
-    """Return a text whose words and marks stood apart as people write it: "I ' m gon na , well - known" becomes
-    "I'm gonna, well-known".
-    """
+    """Join tokens as people write them: "I ' m gon na , well - known" becomes "I'm gonna, well-known"."""
     if language == "en":
         text = _SPLIT_SHORT_FORM.sub("'", text)
         text = _SPLIT_SLANG.sub(lambda word: word[0].rstrip(), text)
@@ -56,10 +53,10 @@ def untokenised(text: str, language: str = "en") -> str:
 
 
 def with_names(text: str) -> str:
-    """Return a text with a name in place of [PERSON] and [NAME] and a place in that of [LOCATION], chosen by the text.
+    """Replace [PERSON] and [NAME] by a name and [LOCATION] by a place, both chosen by the hash of the text.
 
-    Subtitles have names, and so have the neutral sentences of XED; a placeholder would tell a model that a sentence is
-    one of those that people found emotional.
+    Subtitles and the neutral sentences of XED contain names, so placeholders would reveal to a model that annotators
+    found a sentence emotional.
     """
     number = hash64(text)
 

@@ -1,74 +1,75 @@
-"""Phases by `datasets.Dataset.map`: a row is a shard to be made, `num_proc` processes make them.
+"""Runs phases by `datasets.Dataset.map`: each row is a shard to make, and `num_proc` processes make them.
 
-The shards lie in the run's folder as with every engine, so what is killed goes on where it was; the cache of
-`datasets`, which knows imported functions by their names alone and keeps nothing of a process that did not finish, is
-not asked.
+As with every engine, the shards are in the run's folder, so a killed run resumes. The cache of `datasets` is not used:
+it identifies imported functions only by name and keeps nothing of a process that did not finish.
 """
 
 import hashlib
 import os
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import TracebackType
 from typing import Any
 
-from edos_dataset.runs.engines.base import R, T, WorkerDied, check_workers
+from edos_dataset.runs.engines.base import (
+    R,
+    SingleProcess,
+    T,
+    WorkerDied,
+    check_sendable,
+    check_workers,
+    forget_unreadable_main,
+)
 from edos_dataset.runs.engines.local import LocalEngine, start_worker
 
 
-class DatasetsEngine:
-    """Carries out tasks by `Dataset.map(batched=True, num_proc=workers)`; see `Engine`.
+class DatasetsEngine(SingleProcess):
+    """Runs tasks by `Dataset.map(batched=True, num_proc=workers)`; see `Engine`.
 
     Args:
-        workers: processes, from 1; with 1 the tasks run in the calling process.
-
-    Attributes:
-        corpus: processes that stay, as the tasks of a corpus step take less time than `Dataset.map` to start any.
+        workers: number of processes, from 1; with 1 the tasks run in the calling process.
     """
 
-    leads, spans_machines = True, False
+    spans_machines = False
 
     def __init__(self, workers: int = 1) -> None:
-        """Check the number; `datasets` starts the processes anew for each phase."""
         self.workers = check_workers(workers)
-        self.corpus = LocalEngine(workers)
+        self._local = LocalEngine(workers)
 
-    def __enter__(self) -> "DatasetsEngine":
-        """Return the engine."""
-        return self
+    @property
+    def corpus(self) -> LocalEngine:
+        """An engine with lasting processes: a task of a corpus step takes less time than `Dataset.map` needs to start
+        a process.
+        """
+        return self._local
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop what works on corpus steps; `Dataset.map` has ended its processes."""
-        self.corpus.__exit__(kind, error, trace)
-
-    def share(self, items: Sequence[T]) -> Sequence[T]:
-        """Return all items."""
-        return items
-
-    def wait(self) -> None:
-        """Return at once: there is no other process."""
+        self._local.__exit__(kind, error, trace)
 
     def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
-        """Yield the results, when all are there, in the order of the tasks' shares."""
+        """Yield the results process by process, once all are ready."""
         tasks = list(tasks)
         if not tasks:
             return
         import datasets
 
         processes = min(self.workers, len(tasks))
-        # `map` gives each process one run of rows: neighbours go to different ones, as some phases have large shards
-        # first.
+        if processes > 1:
+            check_sendable(function, tasks[0])
+        # `map` gives each process consecutive rows. Interleave the tasks, as some phases begin with their large shards.
         rows = [pickle.dumps((function, task)) for start in range(processes) for task in tasks[start::processes]]
         table = datasets.Dataset.from_dict(
             {"task": rows}, features=datasets.Features({"task": datasets.Value("large_binary")})
         )
         try:
+            forget_unreadable_main()
             with quiet(), _spawning():
                 results = table.map(
-                    _carry_out,
+                    _run_batch,
                     batched=True,
                     batch_size=1,
                     num_proc=processes if processes > 1 else None,
@@ -84,14 +85,14 @@ class DatasetsEngine:
                 raise
             raise WorkerDied(
                 "a worker process ended before its time: for the reason above, or it was killed, perhaps for want of "
-                "memory: try fewer --workers; the same command goes on"
+                "memory: try fewer --workers; the same command resumes"
             ) from error
         yield from (pickle.loads(row["result"]) for row in results)
 
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Show no bar of `datasets`: a run has one of its own."""
+    """Hide the progress bars of `datasets`, as a run shows its own."""
     import datasets
 
     disabled = datasets.are_progress_bars_disabled()
@@ -105,8 +106,9 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def _spawning() -> Iterator[None]:
-    """Let `Dataset.map` spawn its processes: it would fork this one, which may have started threads of torch or Arrow,
-    or a GPU, and hang. It leaves a copy in place of `os.environ`, of which whoever holds that one would learn nothing.
+    """Let `Dataset.map` spawn its processes. By default it forks, which can hang once this process has started threads
+    of torch or Arrow, or used a GPU. `map` also replaces `os.environ` by a copy; the original is restored for code that
+    holds a reference to it.
     """
     import multiprocess
 
@@ -118,24 +120,21 @@ def _spawning() -> Iterator[None]:
     finally:
         multiprocess.set_start_method(method, force=True)
         if os.environ is not variables:
-            os.environ = variables  # noqa: B003 - the very object
+            os.environ = variables  # noqa: B003 - the original object, not a copy
             for name in variables.keys() - before.keys():
                 del variables[name]
             variables.update(before)
 
 
-def _carry_out(batch: dict[str, list[bytes]], parent: int) -> dict[str, list[Any]]:
-    """Carry out the tasks of a batch, in a process of `Dataset.map`."""
-    _bind(parent)
+def _run_batch(batch: dict[str, list[bytes]], parent: int) -> dict[str, list[Any]]:
+    if os.getpid() != parent:
+        _start()
     return {"result": [pickle.dumps(function(task)) for function, task in map(pickle.loads, batch["task"])]}
 
 
-_bound = False
+@cache
+def _start() -> None:
+    """Make a process of `Dataset.map` end with its parent; once a process."""
+    import multiprocess
 
-
-def _bind(parent: int) -> None:
-    """Bind the life of a process of `Dataset.map` to its parent's, once."""
-    global _bound
-    if os.getpid() != parent and not _bound:
-        start_worker(parent)
-        _bound = True
+    start_worker(multiprocess)

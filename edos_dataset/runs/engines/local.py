@@ -1,56 +1,60 @@
-"""Processes on this machine: the default."""
+"""Engines for processes on this machine, which is the default, and for processes started by `accelerate launch` or
+torchrun on several GPUs or hosts.
+
+    accelerate launch -m edos_dataset curate films/ --out edos
+
+Launched processes use the same folder, which all hosts must share; each process makes a part of the shards.
+"""
 
 import multiprocessing
 import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from datetime import timedelta
 from multiprocessing.process import BaseProcess
-from types import TracebackType
+from types import ModuleType, TracebackType
+from typing import Any
 
-from edos_dataset.runs.engines.base import R, T, WorkerDied, check_workers
+from edos_dataset.runs.engines.base import (
+    R,
+    SingleProcess,
+    T,
+    WorkerDied,
+    check_sendable,
+    check_workers,
+    forget_unreadable_main,
+)
 
 NO_GUARD = (
     "the workers import the script that starts them, and it has no guard: put what it does below "
     '`if __name__ == "__main__":`, or give workers=1'
 )
 _UNGUARDED = 77
-"""Exit code of a worker that found this out."""
+"""Exit code of a worker that imported a script without a main guard."""
 
 
-class LocalEngine:
-    """Carries out tasks in this process, or in several that it starts; see `Engine`.
+class LocalEngine(SingleProcess):
+    """Runs tasks in this process, or in several that it starts; see `Engine`.
 
     Args:
-        workers: processes, from 1; with 1 the tasks run in the calling process.
+        workers: number of processes, from 1; with 1 the tasks run in the calling process.
     """
 
-    leads, spans_machines = True, False
+    spans_machines = False
 
     def __init__(self, workers: int = 1) -> None:
-        """Check the number; processes start with the first task."""
         self.workers = check_workers(workers)
-        if workers > 1:
-            _leave_if_imported()
+        leave_if_imported()
         self._pool: ProcessPoolExecutor | None = None
-
-    @property
-    def corpus(self) -> "LocalEngine":
-        """The engine itself."""
-        return self
-
-    def __enter__(self) -> "LocalEngine":
-        """Return the engine."""
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop the workers: after an error at once, without waiting for their shards."""
+        """Stop the workers; after an error, without waiting for their shards."""
         if self._pool is None:
             return
         processes = list((self._pool._processes or {}).values())
@@ -59,32 +63,25 @@ class LocalEngine:
         if kind is not None:
             for process in processes:
                 process.terminate()
-            # Whoever holds the folder's lock gives it back only when nobody writes any more.
+            # The folder's lock must not be released while a worker still writes.
             for process in processes:
                 process.join()
 
-    def share(self, items: Sequence[T]) -> Sequence[T]:
-        """Return all items."""
-        return items
-
-    def wait(self) -> None:
-        """Return at once: there is no other process."""
-
     def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
-        """Yield the results in the order in which they are ready. At most two tasks a worker wait in memory."""
+        """Yield the results as they become ready. At most two tasks per worker wait in memory."""
         if self.workers == 1:
             yield from map(function, tasks)
             return
         if self._pool is None:
-            # spawn: forking a process that has started torch or Arrow threads can hang
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.workers, context, initializer=start_worker, initargs=(os.getpid(),))
+            self._pool = worker_pool(self.workers)
         waiting: set[Future[R]] = set()
         processes: dict[int, BaseProcess] = {}
         try:
-            for task in tasks:
+            for number, task in enumerate(tasks):
+                if number == 0:
+                    check_sendable(function, task)
                 waiting.add(self._pool.submit(function, task))
-                processes |= self._pool._processes  # a process is started with a task, while there are too few
+                processes |= self._pool._processes  # the pool starts processes as tasks arrive
                 if len(waiting) >= 2 * self.workers:
                     done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                     yield from (future.result() for future in done)
@@ -92,32 +89,111 @@ class LocalEngine:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                 yield from (future.result() for future in done)
         except BrokenProcessPool as error:
-            self._pool.shutdown()  # until the workers have ended, so that each tells how
-            if any(process.exitcode == _UNGUARDED for process in processes.values()):
-                raise WorkerDied(NO_GUARD) from error
-            raise WorkerDied from error
+            self._pool.shutdown()  # wait for the workers, so that their exit codes are known
+            raise (WorkerDied(NO_GUARD) if any(map(is_unguarded, processes.values())) else WorkerDied()) from error
 
 
-def _leave_if_imported() -> None:
-    """End this process where it is a worker that imports a script without a guard, which has come here again."""
+def worker_pool(workers: int) -> ProcessPoolExecutor:
+    """Return processes that start when tasks arrive. A program from standard input, which they could not import, is
+    not imported.
+    """
+    forget_unreadable_main()
+    # spawn: forking a process that has started torch or Arrow threads can hang
+    return ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), start_worker)
+
+
+def is_unguarded(process: BaseProcess) -> bool:
+    """Return whether a worker ended since it imported a script without a main guard."""
+    return process.exitcode == _UNGUARDED
+
+
+def leave_if_imported() -> None:
+    """End this process if it is a worker that imports a script without a main guard, and so would start a run."""
     if getattr(multiprocessing.current_process(), "_inheriting", False):
-        raise SystemExit(_UNGUARDED)  # the parent tells
-    # the fork of multiprocessing by which `datasets` starts its workers, and does not tell how they end
+        raise SystemExit(_UNGUARDED)  # the parent reports the cause
+    # `datasets` starts workers by `multiprocess`, a fork of multiprocessing, and does not report their exit codes
     other = sys.modules.get("multiprocess")
     if other is not None and getattr(other.current_process(), "_inheriting", False):
         raise SystemExit(NO_GUARD)
 
 
-def start_worker(parent: int) -> None:
-    """Bind a worker's life to its parent's: a killed run must not leave processes that still write into its folder.
+def start_worker(package: ModuleType = multiprocessing) -> None:
+    """Make a worker end with its parent, so that a killed run leaves no process that still writes into its folder.
 
-    Ctrl-C reaches the workers too, but the parent alone answers to it, by ending them.
+    Ctrl-C also reaches the workers, but only the parent reacts and ends them.
+
+    Args:
+        package: `multiprocessing`, or the package with its interface that started the worker.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = package.parent_process()
 
     def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
+        parent.join()
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+
+
+class AccelerateEngine:
+    """Runs this process's part of the tasks; see `Engine`. Without a launcher, this process is the only one.
+
+    Args:
+        workers: number of processes that this one starts, from 1.
+        device: "cpu", or "cuda" if the stages use GPUs; each launched process shares one GPU with its workers.
+    """
+
+    def __init__(self, workers: int = 1, device: str = "cpu") -> None:
+        """Connect to the other processes.
+
+        Raises:
+            RuntimeError: not all launched processes are connected.
+        """
+        self._local = LocalEngine(workers)
+        self._rank, self._count = 0, int(os.environ.get("WORLD_SIZE", "1"))
+        self._state: Any = None
+        if self._count > 1:
+            self._join(device)
+        self.is_main = self._rank == 0
+
+    def _join(self, device: str) -> None:
+        from accelerate import PartialState
+
+        # A process that finishes early waits at a barrier for the others, however long they take.
+        self._state = PartialState(cpu=device == "cpu", timeout=timedelta(days=30))
+        if self._state.num_processes != self._count:
+            raise RuntimeError(
+                f"the launcher started {self._count} processes, but accelerate made {self._state.num_processes} of them"
+            )
+        self._rank = self._state.process_index
+        if self._state.device.type == "cuda":
+            # A spawned worker uses the first GPU that it sees, so show it only this process's GPU.
+            visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+            index = self._state.local_process_index
+            os.environ["CUDA_VISIBLE_DEVICES"] = visible.split(",")[index] if visible else str(index)
+
+    @property
+    def corpus(self) -> "AccelerateEngine":
+        """The engine itself."""
+        return self
+
+    def __enter__(self) -> "AccelerateEngine":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._local.__exit__(kind, error, trace)
+
+    def share(self, items: Sequence[T]) -> Sequence[T]:
+        """Return every n-th item for n processes, starting at this process's number."""
+        return items[self._rank :: self._count]
+
+    def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
+        """Yield the results of this process's tasks."""
+        return self._local.map(function, tasks)
+
+    def wait(self) -> None:
+        """Return when all processes have called this."""
+        if self._state is not None:
+            self._state.wait_for_everyone()

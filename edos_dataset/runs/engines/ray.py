@@ -1,41 +1,219 @@
-"""Workers of a Ray cluster, or, where no address is given, of a Ray that runs on this machine for as long as the run.
+"""Runs tasks on a Ray cluster or, without an address, on a local Ray that lasts as long as the run.
 
     edos curate films/ --out edos --engine ray --address head:6379
 
-A worker is an actor, a process that stays: what a task loads, such as a model, is loaded once in each. It is given a
-task when it has done the one before, so as many are under way as there are workers. Through the process that leads goes
-a task and what it gives: paths, digests and counts; all nodes see the same folder.
+A worker is an actor, a lasting process, so it loads a model only once. It gets its next task when it has finished the
+previous one. Only tasks and their results (paths, digests and counts) pass through the main process; all nodes must see
+the same folder.
 
-A worker that dies, alone or with its node, is replaced, and its task is given to the next that is free. While there is
-no room for a new one, the others do its share. Stages whose device is a GPU get one, or a share of it where there are
-more workers than GPUs.
+If a worker dies, alone or with its node, it is replaced, and its task goes to the next free worker. While the cluster
+has no capacity for another, the others do its work. Workers with stages on a GPU get a GPU each, or a fraction
+of one if there are more workers than GPUs.
 """
 
+import hashlib
 import logging
 import math
 import os
+import platform
+import signal
+import socket
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import cache
+from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
-from edos_dataset.runs.engines.base import R, T, WorkerDied, check_workers
-from edos_dataset.runs.engines.ray_cluster import cluster_address, connect, kill, last_line, living_nodes, ray
-from edos_dataset.runs.engines.ray_workers import EdosWorker, Place, end_processes, monitored_name
+from edos_dataset.runs.engines.base import R, SingleProcess, T, WorkerDied, check_workers
+from edos_dataset.version import __version__
+
+try:
+    import ray
+    from ray.exceptions import RayError
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError('the engine "ray" needs Ray: pip install "edos-dataset[ray]"', name="ray") from error
+
+
+_SECONDS_TO_ANSWER = 10.0
+
+
+def cluster_address() -> str | None:
+    """Return the address of the Ray cluster in RAY_ADDRESS; None if the run must start its own Ray."""
+    address = os.environ.get("RAY_ADDRESS", "")
+    return None if address in ("", "local") else address
+
+
+def connect(workers: int) -> bool:
+    """Connect this process to the cluster, or start a local Ray.
+
+    Args:
+        workers: number of workers for which a local Ray has capacity.
+
+    Returns:
+        True if the connection is new, False if the process was connected before.
+
+    Raises:
+        ValueError: the cluster does not answer, or runs a different version.
+        WorkerDied: Ray does not start on this machine.
+    """
+    if ray.is_initialized():
+        return False
+    address = cluster_address()
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if address is None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        # No rows pass through the object store, so use the smallest size that Ray allows.
+        quiet |= {"num_cpus": workers, "include_dashboard": False, "object_store_memory": 80 << 20}
+    try:
+        _knock(address or "local")
+        ray.init(address or "local", **quiet)
+    except Exception as error:  # Ray also raises plain exceptions
+        if address is None:
+            raise WorkerDied(
+                f"Ray did not start on this machine, perhaps as that is too busy ({last_line(error)}): the same "
+                "command resumes, and --engine local needs no Ray"
+            ) from error
+        raise ValueError(
+            f"there is no Ray cluster to work with at {address!r} ({last_line(error)}): start one (`ray start "
+            "--head`), or leave --address and RAY_ADDRESS out"
+        ) from error
+    return True
+
+
+def _knock(address: str) -> None:
+    """Check that a process listens at an address with a port; Ray itself would retry for minutes.
+
+    Raises:
+        OSError: no process listens there.
+    """
+    host, colon, port = address.rpartition("://")[2].rpartition(":")
+    if colon and port.isdigit():
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_SECONDS_TO_ANSWER).close()
+
+
+def cluster_workers(on_gpu: bool) -> int:
+    """Return how many workers the cluster can hold: one per CPU, or two per GPU; at least one.
+
+    Raises:
+        ValueError: the cluster does not answer.
+    """
+    connect(1)
+    resources = ray.cluster_resources()
+    return max(1, int(2 * resources.get("GPU", 0) if on_gpu else resources.get("CPU", 0)))
+
+
+def living_nodes() -> set[str]:
+    """Return the ids of the nodes that are alive."""
+    return {node["NodeID"] for node in ray.nodes() if node["Alive"]}
+
+
+def kill(actor: Any) -> None:  # noqa: ANN401 - a handle of Ray
+    """Kill an actor if it is still alive."""
+    with suppress(RayError):
+        ray.kill(actor)
+
+
+def last_line(error: Exception) -> str:
+    """Return the last line of an error's message."""
+    return str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+
+
+_SECONDS_TO_END = 10.0
+
+
+class Place(NamedTuple):
+    """Where a process runs, and which code it has.
+
+    Attributes:
+        process: process id.
+        node: id of the Ray node.
+        host: name of the machine.
+        version: version of this package.
+        code: hash of this package's files.
+    """
+
+    process: int
+    node: str
+    host: str
+    version: str
+    code: str
+
+    @classmethod
+    def here(cls) -> "Place":
+        """Return the place of this process."""
+        import ray
+
+        node = ray.get_runtime_context().get_node_id()
+        return cls(os.getpid(), node, platform.node(), __version__, _code())
+
+
+class EdosWorker:
+    """A process of the cluster that runs one task after another and keeps what they load.
+
+    Args:
+        folder: the directory in which the run was started, for relative paths; on nodes without it, paths must be
+            absolute.
+        paths: directories from which modules are imported, such as that of a stage in a file beside the recipe.
+    """
+
+    def __init__(self, folder: str, paths: Sequence[str]) -> None:
+        with suppress(OSError):
+            os.chdir(folder)
+        sys.path += [path for path in paths if path not in sys.path]
+
+    def place(self) -> Place:
+        """Return where the worker runs."""
+        return Place.here()
+
+    def carry_out(self, function: Callable[[T], R], task: T) -> R:
+        """Return the result of a function for a task."""
+        return function(task)
+
+
+def end_processes(processes: Sequence[int]) -> None:
+    """Kill workers of a stopped run on this machine, and return when they have ended."""
+    end = time.monotonic() + _SECONDS_TO_END
+    for process in processes:
+        with suppress(OSError):  # it has ended
+            while time.monotonic() < end:
+                os.kill(process, getattr(signal, "SIGKILL", signal.SIGTERM))
+                time.sleep(0.01)
+
+
+def monitored_name(function: Callable[[T], R], task: T) -> str:
+    """Return the name of a task in Ray's dashboard: the attribute `monitored` of the task, or of the object whose
+    method the function is, and the function's name.
+    """
+    owner = getattr(function, "__self__", None)
+    phase = getattr(task, "monitored", None) or getattr(owner, "monitored", None)
+    name = getattr(function, "__name__", type(function).__name__)
+    return f"{phase} {name}" if phase else name
+
+
+@cache
+def _code() -> str:
+    root = Path(__file__).parents[2]
+    sha256 = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        sha256.update(f"{path.relative_to(root).as_posix()}\0".encode() + path.read_bytes())
+    return sha256.hexdigest()
+
 
 RETRIES = 3
-"""How often a task is given to another worker after one has died of it, perhaps for want of memory. That a node is lost
-is not the task's fault, and may happen any number of times.
+"""How often a task is retried on another worker after one died of it, perhaps for lack of memory. The loss of a node is
+not the task's fault and does not count.
 """
 
 _PATIENCE = 60.0
-"""Seconds without any worker after which a run tells that it waits for the cluster."""
+"""Seconds without a worker after which a run reports that it is waiting for the cluster."""
 
 
 class _Job(NamedTuple):
-    """A task, and the workers that have died of it."""
+    """A task, and the number of workers that have died of it."""
 
     task: Any
     deaths: int = 0
@@ -48,22 +226,19 @@ class _Member(NamedTuple):
     place: Place
 
 
-class RayEngine:
-    """Carries out tasks in actors of Ray; see `Engine`. A Ray to which this process is connected already is taken as it
-    is.
+class RayEngine(SingleProcess):
+    """Runs tasks in Ray actors; see `Engine`. If this process is already connected to a Ray, that one is used.
 
     Args:
-        workers: actors, from 1; as many as the cluster has room for are at work.
-        device: "cpu", or "cuda" where the stages use GPUs, of which each worker sees its own alone.
+        workers: number of actors, from 1; as many as the cluster has resources for at once.
+        device: "cpu", or "cuda" if the stages use GPUs; each worker sees only its own GPU.
     """
 
-    leads = True
-
     def __init__(self, workers: int = 1, device: str = "cpu") -> None:
-        """Check what is asked for; actors start with the first task.
+        """Check the arguments; actors start with the first task.
 
         Raises:
-            ValueError: fewer than one worker, or a GPU by its number.
+            ValueError: `workers` is less than 1, or `device` names a GPU by number.
         """
         self.workers = check_workers(workers)
         if device.startswith("cuda:"):
@@ -75,16 +250,11 @@ class RayEngine:
         self._busy: dict[Any, tuple[_Member, _Job]] = {}
         self._failed_starts = 0
 
-    @property
-    def corpus(self) -> "RayEngine":
-        """The engine itself."""
-        return self
-
     def __enter__(self) -> "RayEngine":
         """Connect to the cluster, if there is one.
 
         Raises:
-            ValueError: it does not answer.
+            ValueError: the cluster does not answer.
         """
         if cluster_address():
             self._started_ray |= connect(self.workers)
@@ -93,7 +263,6 @@ class RayEngine:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End the workers; nobody writes any more afterwards."""
         self._stop_busy()
         for actor in [*self._starting.values(), *(member.actor for member in self._idle)]:
             kill(actor)
@@ -102,15 +271,8 @@ class RayEngine:
             self._started_ray = False
             ray.shutdown()
 
-    def share(self, items: Sequence[T]) -> Sequence[T]:
-        """Return all items."""
-        return items
-
-    def wait(self) -> None:
-        """Return at once: there is no other process that leads."""
-
     def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
-        """Yield the results in the order in which they are ready. At most one task a worker waits in memory."""
+        """Yield the results as they become ready. At most one task per worker waits in memory."""
         jobs, queue = map(_Job, tasks), deque[_Job]()
         try:
             while True:
@@ -123,10 +285,10 @@ class RayEngine:
                     self._give(self._idle.pop(), function, queue.popleft())
                 yield from self._collect(queue)
         finally:
-            self._stop_busy()  # after an error, or where nobody asks for the rest
+            self._stop_busy()  # after an error, or if the caller stops early
 
     def _start(self, count: int) -> None:
-        """Let there be so many workers, or as many as there are."""
+        """Start workers until there are at least `count`."""
         there = len(self._starting) + len(self._idle) + len(self._busy)
         if there >= count:
             return
@@ -137,7 +299,6 @@ class RayEngine:
             self._starting[actor.place.options(name="start").remote()] = actor
 
     def _gpus(self) -> float:
-        """Return the share of a GPU that a worker gets."""
         if not self._on_gpu:
             return 0.0
         gpus = ray.cluster_resources().get("GPU", 0.0)
@@ -149,7 +310,7 @@ class RayEngine:
         self._busy[reference] = (member, job)
 
     def _collect(self, queue: deque[_Job]) -> Iterator[Any]:
-        """Wait for a worker that has done its task, or has started; what is lost goes back to the queue."""
+        """Wait until a worker has finished its task or has started; lost tasks return to the queue."""
         alone = not self._busy and not self._idle
         ready, _ = ray.wait([*self._busy, *self._starting], num_returns=1, timeout=_PATIENCE if alone else None)
         if not ready:
@@ -174,11 +335,11 @@ class RayEngine:
                 yield result
 
     def _welcome(self, reference: Any) -> None:  # noqa: ANN401 - a reference of Ray
-        """Take in a worker that has started.
+        """Add a worker that has started.
 
         Raises:
-            ValueError: it has not this package, or not this version of it.
-            WorkerDied: one after the other dies while it starts.
+            ValueError: it lacks this package or has a different version of it.
+            WorkerDied: several workers in a row died while starting.
         """
         actor = self._starting.pop(reference)
         try:
@@ -203,19 +364,19 @@ class RayEngine:
         self._idle.append(_Member(actor, place))
 
     def _bury(self, member: _Member, job: _Job, queue: deque[_Job], error: ray.exceptions.RayError) -> None:
-        """Let another worker have the task of one that is lost.
+        """Put the task of a lost worker back into the queue.
 
         Raises:
-            WorkerDied: too many have died of it.
+            WorkerDied: too many workers have died of it.
         """
-        kill(member.actor)  # one that is merely out of reach must not come back
+        kill(member.actor)  # an actor that is merely unreachable must not come back
         job = job._replace(deaths=job.deaths + (member.place.node in living_nodes()))
         if job.deaths > RETRIES:
             raise WorkerDied from error
         queue.appendleft(job)
 
     def _stop_busy(self) -> None:
-        """End the workers that are at a task, and return when they have ended."""
+        """Stop the workers that have a task, and return when they have ended."""
         members = [member for member, _ in self._busy.values()]
         self._busy = {}
         if not members:
@@ -229,12 +390,12 @@ class RayEngine:
         end_processes(processes.pop(here, []))
         ended = [_on(node).remote(ids) for node, ids in processes.items() if node in alive]
         for reference in ended:
-            with suppress(ray.exceptions.RayError):  # the node is lost: so is who writes there
+            with suppress(ray.exceptions.RayError):  # the node is lost with its processes
                 ray.get(reference, timeout=_PATIENCE)
 
 
 def _on(node: str) -> Any:  # noqa: ANN401 - a function of Ray
-    """Return what ends processes on a node."""
+    """Return the remote function that ends processes on a node."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     here = NodeAffinitySchedulingStrategy(node, soft=False)

@@ -1,10 +1,11 @@
-"""A lock in a store, which knows nothing of processes: an object that its owner writes anew as a sign of life.
+"""A lock in a store: an object that its owner rewrites regularly as a heartbeat.
 
-It is taken by writing it on the condition that nobody has, and a dead owner's on the condition that it is still the
-same: of many who try one is first, and the store decides which. An owner who was only slow finds at the next sign of
-life that it has lost the lock, and stops.
+It is acquired by a conditional write: a free lock if the object does not exist, a dead owner's lock if the object is
+unchanged. The store lets only one of several processes succeed. An owner that was merely slow finds at its next
+heartbeat that it has lost the lock, and stops.
 """
 
+import _thread
 import json
 import os
 import platform
@@ -16,15 +17,15 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from edos_dataset.runs.stores.base import StoreError
 from edos_dataset.runs.stores.paths import RemotePath
+from edos_dataset.runs.stores.store import Status, StoreError
 
 BEAT, DEAD = 10.0, 60.0
-"""Seconds between two signs of life, and after which an owner without one is dead."""
+"""Seconds between two heartbeats, and seconds without a heartbeat after which an owner counts as dead."""
 
 
 class HeldError(StoreError):
-    """Somebody else has the lock; the message says who, and when it is free at the latest."""
+    """Another process has the lock; the message says which, and when the lock is free at the latest."""
 
 
 class StoreLock:
@@ -34,34 +35,32 @@ class StoreLock:
         path: the object.
 
     Attributes:
-        lost: whether it was another's by the last sign of life, or none could be given for too long.
+        lost: whether another process has taken it, or no heartbeat could be written for too long.
     """
 
     def __init__(self, path: RemotePath) -> None:
-        """Take nothing yet."""
         self.path, self.lost = path, False
-        self._owner = {"machine": platform.node(), "process": os.getpid(), "space": _space(), "id": uuid4().hex}
-        self._tag = ""
+        self._owner = {"machine": platform.node(), "process": os.getpid(), "space": _process_space(), "id": uuid4().hex}
+        self._written: Status | None = None
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
 
     def acquire(self) -> None:
-        """Take the lock, also that of an owner of this machine that has ended, or of any who gave no sign of life for
-        a minute.
+        """Acquire the lock, if it is free, its owner on this machine has ended, or an owner has had no heartbeat for a
+        minute.
 
         Raises:
-            HeldError: somebody has it.
+            HeldError: another process has it.
             StoreError: the store does not answer.
         """
-        tag = self._write(self._tag_of_dead())
-        if tag is None:
-            raise HeldError(f"{_named(self._read())} has just begun in {self.path.parent.parent}")
-        self._tag = tag
-        self._thread = threading.Thread(target=self._live, daemon=True)
+        self._written = self._write(self._dead_lock())
+        if self._written is None:
+            raise HeldError(f"{_name_of(self._read())} has just begun in {self.path.parent.parent}")
+        self._thread = threading.Thread(target=self._keep_alive, daemon=True)
         self._thread.start()
 
     def release(self) -> None:
-        """Let go, unless it is somebody else's by now."""
+        """Release the lock, unless another process has taken it."""
         self._end.set()
         if self._thread is not None:
             self._thread.join()
@@ -69,23 +68,36 @@ class StoreLock:
             if self._read().get("id") == self._owner["id"]:
                 self.path.unlink()
 
-    def _tag_of_dead(self) -> str | None:
-        """Return the tag of a dead owner's lock, None where there is no lock."""
+    def _dead_lock(self) -> Status | None:
+        """Return the status of a dead owner's lock, or None if there is no lock."""
         there = self.path.status()
         if there is None:
             return None
         owner = self._read()
         here = all(owner.get(name) == self._owner[name] for name in ("machine", "space"))
-        if there.age > DEAD or (here and _is_dead(owner.get("process"))):
-            return there.tag
+        if here and _is_dead(owner.get("process")):
+            return there
+        age = max(self._now() - there.written, 0.0)
+        if age > DEAD:
+            return there
         raise HeldError(
-            f"{_named(owner)} is running in {self.path.parent.parent} (its last sign of life was "
-            f"{max(there.age, 0.0):.0f} s ago; if it was killed, the folder is free {DEAD:.0f} s after that)"
+            f"{_name_of(owner)} is running in {self.path.parent.parent} (its last sign of life was {age:.0f} s ago; if "
+            f"it was killed, the folder is free {DEAD:.0f} s after that)"
         )
 
-    def _write(self, tag: str | None) -> str | None:
+    def _now(self) -> float:
+        """Return the time of the store's clock, by writing an object."""
+        probe = self.path.with_name(f"clock-{uuid4().hex}")
+        try:
+            probe.store.put_if(probe.key, b"x", None)
+            written = probe.status()
+        finally:
+            probe.unlink()
+        return written.written if written else time.time()
+
+    def _write(self, expected: Status | None) -> Status | None:
         beat = json.dumps({**self._owner, "beat": uuid4().hex[:8]})
-        return self.path.store.put_if(self.path.key, beat.encode(), tag)
+        return self.path.store.put_if(self.path.key, beat.encode(), expected)
 
     def _read(self) -> dict[str, Any]:
         try:
@@ -94,33 +106,34 @@ class StoreLock:
         except (OSError, ValueError):
             return {}
 
-    def _live(self) -> None:
-        """Give signs of life until the end, or until the lock is lost: then the run is stopped, as by Ctrl-C."""
+    def _keep_alive(self) -> None:
+        """Write heartbeats until the end; if the lock is lost, stop the run as Ctrl-C does."""
         heard = time.monotonic()
         while not self._end.wait(BEAT):
             try:
-                tag = self._write(self._tag)
+                written = self._write(self._written)
             except (StoreError, OSError):
                 if time.monotonic() - heard < DEAD - BEAT:
-                    continue  # the network may come back
-                tag = None
-            if tag is None:
+                    continue  # the network may recover
+                written = None
+            if written is None:
                 self.lost = True
                 main = threading.main_thread().ident
                 if not self._end.is_set() and main is not None:
-                    signal.pthread_kill(main, signal.SIGINT)
+                    if hasattr(signal, "pthread_kill"):
+                        signal.pthread_kill(main, signal.SIGINT)
+                    else:  # Windows
+                        _thread.interrupt_main()
                 return
-            self._tag, heard = tag, time.monotonic()
+            self._written, heard = written, time.monotonic()
 
 
-def _named(owner: dict[str, Any]) -> str:
+def _name_of(owner: dict[str, Any]) -> str:
     return f"process {owner['process']} on {owner['machine']}" if {"process", "machine"} <= owner.keys() else "somebody"
 
 
-def _space() -> str:
-    """Return a name for what numbers of processes are known in: machines that share a name are not one, nor containers
-    of one machine, nor what it was before it was started anew.
-    """
+def _process_space() -> str:
+    """Return a name of the process namespace; it differs between machines of the same name, containers, and reboots."""
     try:
         boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         return f"{boot} {os.readlink('/proc/self/ns/pid')}"
@@ -129,6 +142,8 @@ def _space() -> str:
 
 
 def _is_dead(process: object) -> bool:
+    if os.name != "posix":  # on Windows, os.kill would end the process
+        return False
     try:
         os.kill(int(str(process)), 0)
     except ProcessLookupError:

@@ -1,17 +1,21 @@
-"""How sure a dialogue is: each guess in it makes it less so.
+"""The certainty of a dialogue: every guess in it makes it less certain.
 
 At each place the best guess is taken, and what was guessed is kept beside it (`turns.Turn.doubts`). How many dialogues
-are right that hold a guess of a kind was counted on those that readers had judged (`evaluation/judged_books.py`, of all
+with a guess of a kind are right was counted on those that readers had judged (`evaluation/judged_books.py`, of all
 languages). The certainty is the product over the guesses: an estimate of the probability that a reader finds
 no error.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from edos_dataset.segmentation.books.doubts import Doubt
 from edos_dataset.segmentation.books.rules import Rules
 from edos_dataset.segmentation.books.speakers import same_name
-from edos_dataset.segmentation.books.turns import Turn
+from edos_dataset.segmentation.books.speech import Doubt
+
+if TYPE_CHECKING:
+    from edos_dataset.segmentation.books.turns import Turn
+
 
 RIGHT = {
     Doubt.TWO: 0.5,
@@ -38,18 +42,19 @@ RIGHT = {
     Doubt.SEVERAL: 0.2,
     Doubt.CROSSED: 0.6,
 }
-"""Guess → the share of right dialogues that hold it once, in round numbers, beside those without it."""
+"""Guess → fraction of right dialogues among those with it, in round numbers, relative to those without it."""
 
-_WITHOUT = 0.85  # the same of dialogues without any guess, whose errors nothing tells
+_WITHOUT = 0.85  # fraction of right dialogues without any guess, whose errors nothing shows
 _MOST = 3  # times that a guess counts: where it is wrong, it mostly is so each time
 _LONG_TAIL = 200  # characters of narration behind the last quote, more than "said X, and went"
 _MERGING = frozenset((Doubt.SAME, Doubt.PROBABLY_SAME))
-_SEAMS = _MERGING | {Doubt.OTHER, Doubt.PROBABLY_OTHER, Doubt.UNSURE, Doubt.TAIL}
-_CROSSED = (_SEAMS - _MERGING) | {Doubt.QUOTED}  # of the narration before a turn, not of its own
+_BETWEEN = _MERGING | {Doubt.OTHER, Doubt.PROBABLY_OTHER, Doubt.UNSURE, Doubt.TAIL}
+_BEFORE = (_BETWEEN - _MERGING) | {Doubt.QUOTED}  # of the narration before a turn, not of its own
+_ONE_PERSON = frozenset(("m", "f", "i"))
 
 
-def certainty_of(turns: Sequence[Turn], rules: Rules, cut: tuple[bool, bool] = (False, False)) -> float:
-    """Return how sure a dialogue is, 0 to 1.
+def certainty_of(turns: Sequence["Turn"], rules: Rules, cut: tuple[bool, bool] = (False, False)) -> float:
+    """Return the certainty of a dialogue, 0 to 1.
 
     Args:
         turns: of the dialogue, with their doubts, before speakers are named by turns.
@@ -62,8 +67,7 @@ def certainty_of(turns: Sequence[Turn], rules: Rules, cut: tuple[bool, bool] = (
     return certainty
 
 
-def _doubts_of(turns: Sequence[Turn], rules: Rules, cut: tuple[bool, bool]) -> list[Doubt]:
-    """Return all that is doubtful in a dialogue, one for each time."""
+def _doubts_of(turns: Sequence["Turn"], rules: Rules, cut: tuple[bool, bool]) -> list[Doubt]:
     persons = _persons_of(turns, rules)
     doubts = _of_speakers(turns, persons, rules)
     sure = not doubts and _confirmed(turns, persons)
@@ -72,46 +76,54 @@ def _doubts_of(turns: Sequence[Turn], rules: Rules, cut: tuple[bool, bool]) -> l
             continue
         doubts += [
             Doubt.CONFIRMED
-            if sure and doubt in _SEAMS and sure[0] < place < sure[1] + (doubt not in _MERGING)
+            if sure and doubt in _BETWEEN and sure[0] < place < sure[1] + (doubt not in _MERGING)
             else doubt
             for doubt in turn.doubts
-            if not (cut[0] and place == 0 and doubt in _CROSSED)
+            if not (cut[0] and place == 0 and doubt in _BEFORE)
         ]
-    return doubts + _of_edges(turns, cut)
+    return doubts + _of_ends(turns, cut)
 
 
-def _of_edges(turns: Sequence[Turn], cut: tuple[bool, bool]) -> list[Doubt]:
-    """Return what is doubtful of its ends beside what was found there: whether more is said there in other words."""
+def _of_ends(turns: Sequence["Turn"], cut: tuple[bool, bool]) -> list[Doubt]:
+    """Return the doubts about the ends: the narration there may report more of the conversation."""
     first, last = turns[0], turns[-1]
     doubts = [Doubt.EDGE] if first.lead and not cut[0] else []
     doubts += [Doubt.EDGE] if len(last.tail) > _LONG_TAIL and not cut[1] else []
     return doubts + ([Doubt.ASKED] if last.texts[-1].endswith("?") and not cut[1] else [])
 
 
-def _of_speakers(turns: Sequence[Turn], persons: Sequence[int | None], rules: Rules) -> list[Doubt]:
-    """Return what is doubtful of who speaks: more than two, or two who do not take turns."""
+def _of_speakers(turns: Sequence["Turn"], persons: Sequence[int | None], rules: Rules) -> list[Doubt]:
+    """Return the doubts about who speaks: more than two people, or two who do not alternate."""
     narrator = any(turn.person == "i" for turn in turns)
     names = len(set(persons) - {None}) + narrator
-    proper = narrator + len(
-        {person for person, turn in zip(persons, turns, strict=True) if turn.name and _proper(turn.name, rules)}
-    )
+    named = zip(persons, turns, strict=True)
+    proper = narrator + len({person for person, turn in named if turn.name and _is_proper(turn.name, rules)})
     doubts = [Doubt.FOURTH] if proper > 2 or names > 3 else [Doubt.THIRD] if names == 3 else []
-    doubts += [Doubt.SEVERAL] if any(turn.person == "p" for turn in turns) else []
-    sides = [set(persons[side::2]) - {None} for side in (0, 1)]
-    sexes = [{turn.person for turn in turns[side::2]} & {"m", "f", "i"} for side in (0, 1)]
-    if max(map(len, sides)) > 1 or max(map(len, sexes)) > 1 or sides[0] & sides[1]:
+    if any(turn.person == "p" for turn in turns):
+        doubts.append(Doubt.SEVERAL)
+    if _cross(turns, persons):
         doubts.append(Doubt.CROSSED)
     return doubts
 
 
-def _confirmed(turns: Sequence[Turn], persons: Sequence[int | None]) -> tuple[int, int] | None:
-    """Return the first and the last turn of which it is told that one and the same person speaks, None if there are not
-    two; between them two people have taken turns as the guesses say.
+def _cross(turns: Sequence["Turn"], persons: Sequence[int | None]) -> bool:
+    """Return whether one person is named on both sides, or two on one."""
+    one, other = (set(persons[side::2]) - {None} for side in (0, 1))
+    return len(one) > 1 or len(other) > 1 or not one.isdisjoint(other) or max(map(len, _sexes_of(turns))) > 1
+
+
+def _sexes_of(turns: Sequence["Turn"]) -> list[set[str | None]]:
+    return [{turn.person for turn in turns[side::2]} & _ONE_PERSON for side in (0, 1)]
+
+
+def _confirmed(turns: Sequence["Turn"], persons: Sequence[int | None]) -> tuple[int, int] | None:
+    """Return the first and the last turn that are known to be one person's, None if there are not two; between them two
+    people have taken turns as the guesses say.
     """
-    sexes = [{turn.person for turn in turns[side::2]} & {"m", "f", "i"} for side in (0, 1)]
-    apart = all(sexes) and not sexes[0] & sexes[1]
+    one, other = _sexes_of(turns)
+    distinct = one and other and not one & other
     keys = [
-        person if person is not None else turn.person if apart and turn.person in ("m", "f", "i") else None
+        person if person is not None else turn.person if distinct and turn.person in _ONE_PERSON else None
         for turn, person in zip(turns, persons, strict=True)
     ]
     spans = [
@@ -120,8 +132,8 @@ def _confirmed(turns: Sequence[Turn], persons: Sequence[int | None]) -> tuple[in
     return max(spans, key=lambda span: (span[1] - span[0], span), default=None)
 
 
-def _persons_of(turns: Sequence[Turn], rules: Rules) -> list[int | None]:
-    """Return a number for each turn's speaker, one for each name; None where no name is told."""
+def _persons_of(turns: Sequence["Turn"], rules: Rules) -> list[int | None]:
+    """Return a number for each turn's speaker, one for each name; None where there is no name."""
     known: list[str] = []
     found: list[int | None] = []
     for turn in turns:
@@ -134,5 +146,5 @@ def _persons_of(turns: Sequence[Turn], rules: Rules) -> list[int | None]:
     return found
 
 
-def _proper(name: str, rules: Rules) -> bool:
+def _is_proper(name: str, rules: Rules) -> bool:
     return name.split()[0].lower() not in rules.articles

@@ -1,80 +1,82 @@
-"""The dialogues of a book: its blocks cut into turns, these into conversations."""
+"""The dialogues of a book: its blocks → turns → conversations → dialogues."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
+from edos_dataset.segmentation.books.boundaries import Boundary, Gap, boundary_at, length_between
 from edos_dataset.segmentation.books.certainty import certainty_of
-from edos_dataset.segmentation.books.conversations import Speech, apart, dialogues_in, ended, kept, named
-from edos_dataset.segmentation.books.parts import Parts, parts_of
-from edos_dataset.segmentation.books.rules import Rules
-from edos_dataset.segmentation.books.seams import Gap
-from edos_dataset.segmentation.books.speakers import led_in
-from edos_dataset.segmentation.books.speech import Extraction, Utterance
-from edos_dataset.segmentation.books.styles import styles_of, told
-from edos_dataset.segmentation.books.turns import Turn, differ, turns_of, unheard
-from edos_dataset.segmentation.books.words import small_words
+from edos_dataset.segmentation.books.paragraphs import Parts, parts_of, style_names, styles_of
+from edos_dataset.segmentation.books.rules import Rule, Rules, Table, small_words
+from edos_dataset.segmentation.books.speakers import Speaker, lead_in, same_name, tag_before
+from edos_dataset.segmentation.books.speech import Doubt, Extraction, Utterance
+from edos_dataset.segmentation.books.turns import Turn, differ, leads_in_unspoken, same, turns_of
 from edos_dataset.sources.books.book import CONTENTS, HEADING, PARAGRAPH, SPEECH, VERSE, Block
 
 _DIRECTION = 80  # characters of a stage direction
+_REACH = 4  # turns before and behind an end in which speakers are looked for
+_SEPARATING = 2  # paragraphs of narration that separate two conversations more often than not
+_SHORT_TAIL = 60  # characters of "said X, and sat down"
+_COLONS = (":", ":--", ":—")
+_CROSSED = {
+    Boundary.SAME: Doubt.SAME,
+    Boundary.PROBABLY_SAME: Doubt.PROBABLY_SAME,
+    Boundary.OTHER: Doubt.OTHER,
+    Boundary.PROBABLY_OTHER: Doubt.PROBABLY_OTHER,
+    Boundary.UNSURE: Doubt.UNSURE,
+}
 
 
-class _Conversations:
-    """Puts turn after turn into dialogues."""
+@dataclass(frozen=True)
+class Speech:
+    """Parameters of the extraction.
 
-    def __init__(self, rules: Rules, parameters: Speech) -> None:
-        self.rules, self.parameters = rules, parameters
-        self.dialogues: list[list[Utterance]] = []
-        self.certainties: list[float] = []
-        self.turns: list[Turn] = []
-        self.gaps: list[Gap] = []
-        self.gap = Gap()
+    A conversation continues over narration as far as the speakers before and after it are known
+    (`boundaries.Boundary`).
 
-    def add(self, turn: Turn) -> None:
-        """Take in the next turn."""
-        if self.turns and ended(self.turns[-1], self.gap, turn, self.rules, self.parameters):
-            self.end()
-        if not self.turns and self.gap.texts and not (turn.name or turn.verbs or turn.lead):
-            turn.hear(led_in(self.gap.texts[-1], self.rules))
-        self.turns.append(turn)
-        self.gaps.append(self.gap)
-        self.gap = Gap()
+    Attributes:
+        unsure_gap: characters of narration over which it continues where nothing is known, 0 or more; above `gap` it
+            counts as `gap` (the paper: 150, from the last quote to the end of its paragraph and over paragraphs without
+            speech).
+        gap: the same where something suggests that another person speaks, a new name or a verb of answering, 0 or more;
+            twice as many where a pronoun suggests that the same person continues.
+        most_gap: the same where by names people of the conversation speak again, `gap` or more.
+        max_length: words of an utterance, 1 or more; a longer one is left out and cuts the dialogue in two (the paper:
+            100).
+        min_turns: utterances of a dialogue, 2 or more.
+        long: words of an utterance, 1 or more, beyond which it separates what stands before it from what stands behind:
+            each is as certain as its own guesses are (the stage `length` leaves such an utterance out).
+    """
 
-    def further(self, turn: Turn) -> None:
-        """Take in a paragraph by which the last turn goes on."""
-        last = self.turns[-1]
-        last.texts += turn.texts
-        last.paragraphs += turn.paragraphs
-        last.narration += turn.narration
-        last.name, last.person = last.name or turn.name, last.person or turn.person
-        last.verbs += turn.verbs
-        last.doubts += turn.doubts
-        last.tail, last.open = turn.tail, turn.open
+    unsure_gap: int = 150
+    gap: int = 350
+    most_gap: int = 1200
+    max_length: int = 100
+    min_turns: int = 2
+    long: int = 100
 
-    def before_is_unheard(self) -> bool:
-        """Say whether the paragraph before leads in what is thought or written, and said to nobody."""
-        if self.gap.texts:
-            return unheard(self.gap.texts[-1], self.rules)
-        return bool(self.turns) and bool(self.turns[-1].tail) and unheard(self.turns[-1].tail, self.rules)
+    def __post_init__(self) -> None:
+        """Refuse values out of range."""
+        least = {"unsure_gap": 0, "gap": 0, "most_gap": self.gap, "max_length": 1, "min_turns": 2, "long": 1}
+        for name, lowest in least.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < lowest:
+                raise ValueError(f"{name} must be a whole number of {lowest} or more, got {value!r}")
 
-    def end(self) -> None:
-        """End the conversation that is being gathered."""
-        for turns in dialogues_in(self.turns, self.gaps, self.rules, self.parameters):
-            if len(turns) >= self.parameters.min_turns:
-                words = [turn.words(min(self.parameters.long, self.parameters.max_length)) for turn in turns]
-                long = [number > self.parameters.long for number in words]
-                parts = list(apart(long, self.parameters.min_turns))
-                certainties = [self._certainty(part, turns, long) for part in parts]
-                named(turns, self.rules)
-                for part, certainty in zip(parts, certainties, strict=True):
-                    self.dialogues += kept(turns[part], words[part], self.parameters)
-                    self.certainties += [certainty] * (len(self.dialogues) - len(self.certainties))
-        self.turns, self.gaps = [], []
+    def most_over(self, boundary: Boundary) -> int:
+        """Return the characters of narration over which a conversation continues, by what is known of the speakers."""
+        return self._most[boundary]
 
-    def _certainty(self, part: slice, turns: Sequence[Turn], long: Sequence[bool]) -> float:
-        """Return how sure a part of a dialogue is, of whose ends those beside an utterance that is too long are."""
-        short = [turn for turn, is_long in zip(turns[part], long[part], strict=True) if not is_long]
-        if len(short) < self.parameters.min_turns:
-            return certainty_of(turns[part], self.rules)
-        return certainty_of(short, self.rules, (short[0] is not turns[0], short[-1] is not turns[-1]))
+    @cached_property
+    def _most(self) -> dict[Boundary, int]:
+        return {
+            Boundary.SAME: self.most_gap,
+            Boundary.OTHER: self.most_gap,
+            Boundary.PROBABLY_SAME: min(2 * self.gap, self.most_gap),
+            Boundary.PROBABLY_OTHER: self.gap,
+            Boundary.UNSURE: min(self.unsure_gap, self.gap),
+            Boundary.NEW: -1,
+        }
 
 
 def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extraction:
@@ -82,7 +84,7 @@ def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extrac
 
     Quotes and dashes are found for the book and for each paragraph; a speech over several paragraphs is one utterance,
     and so is what one person says in a row; of a play every speech is a turn. A dialogue ends where a chapter or scene
-    does, and where the narrator speaks for long without a sign that the conversation goes on.
+    does, and where there is much narration without a sign that the conversation continues.
 
     Args:
         blocks: of the book; verse, notes and contents hold no dialogue.
@@ -94,10 +96,10 @@ def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extrac
     speeches = 0
     for number, (text, kind, _, speaker) in enumerate(blocks):
         if kind == PARAGRAPH:
-            _take(found, text, number, parts_of(text, styles, rules), rules)
+            found.add_paragraph(text, number, parts_of(text, styles, rules))
             if speeches and _leaves(text, rules):
                 found.gap.left = True
-        elif kind == HEADING or (kind == CONTENTS and _parts(text)):
+        elif kind == HEADING or (kind == CONTENTS and _separates_scenes(text)):
             found.gap.over = True
         elif kind == SPEECH:
             speeches += 1
@@ -105,49 +107,369 @@ def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extrac
         elif kind == VERSE:
             found.gap.texts.append(text)
     found.end()
-    pairs = [pair for pair in (styles.quotes, *styles.others) if pair]
-    style = told(pairs, styles.dashes, speeches > 0)
-    return Extraction(found.dialogues, style, _reason(found, blocks), found.certainties)
+    return Extraction(found.dialogues, style_names(styles, speeches > 0), _reason(found, blocks), found.certainties)
 
 
-def _take(found: _Conversations, text: str, number: int, parts: Parts | None, rules: Rules) -> None:
-    """Take in a paragraph."""
-    turns = turns_of(parts, number, rules) if parts is not None else []
-    if not turns:
-        found.gap.texts.append(text)
-        found.gap.over |= _parts(text)
-        return
-    assert parts is not None
-    if not turns[0].lead and not turns[0].verbs and found.before_is_unheard():
-        found.gap.texts.append(text)
-        return
-    last = found.turns[-1] if found.turns else None
-    goes_on = last is not None and not found.gap.texts and not found.gap.over and not turns[0].lead
-    if goes_on and last is not None and (parts.begins_open or (last.open and not _answers(turns[0], last, rules))):
-        found.further(turns.pop(0))
-    for turn in turns:
-        found.add(turn)
+class _Conversations:
+    """Collects turns into dialogues."""
+
+    def __init__(self, rules: Rules, parameters: Speech) -> None:
+        self.rules, self.parameters = rules, parameters
+        self.dialogues: list[list[Utterance]] = []
+        self.certainties: list[float] = []
+        self.turns: list[Turn] = []
+        self.gaps: list[Gap] = []
+        self.gap = Gap()
+
+    def add_paragraph(self, text: str, number: int, parts: Parts | None) -> None:
+        turns = turns_of(parts, number, self.rules) if parts is not None else []
+        if not turns:
+            self.gap.texts.append(text)
+            self.gap.over |= _separates_scenes(text)
+            return
+        assert parts is not None
+        if not turns[0].lead and not turns[0].verbs and self._leads_in_unspoken():
+            self.gap.texts.append(text)
+            return
+        if self._continues(turns[0], parts):
+            _extend(self.turns[-1], turns.pop(0))
+        for turn in turns:
+            self.add(turn)
+
+    def _leads_in_unspoken(self) -> bool:
+        """Return whether the paragraph before leads in what is thought or written, and not spoken."""
+        if self.gap.texts:
+            return leads_in_unspoken(self.gap.texts[-1], self.rules)
+        return bool(self.turns) and bool(self.turns[-1].tail) and leads_in_unspoken(self.turns[-1].tail, self.rules)
+
+    def _continues(self, turn: Turn, parts: Parts) -> bool:
+        if not self.turns or self.gap.texts or self.gap.over or turn.lead:
+            return False
+        last = self.turns[-1]
+        return parts.begins_open or (last.open and not _answers(turn, last, self.rules))
+
+    def add(self, turn: Turn) -> None:
+        if self.turns and ended(self.turns[-1], self.gap, turn, self.rules, self.parameters):
+            self.end()
+        if not self.turns and self.gap.texts and not (turn.name or turn.verbs or turn.lead):
+            turn.attribute(lead_in(self.gap.texts[-1], self.rules))
+        self.turns.append(turn)
+        self.gaps.append(self.gap)
+        self.gap = Gap()
+
+    def end(self) -> None:
+        """End the conversation that is being collected."""
+        for turns in dialogues_in(self.turns, self.gaps, self.rules, self.parameters):
+            if len(turns) >= self.parameters.min_turns:
+                words = [turn.words(min(self.parameters.long, self.parameters.max_length)) for turn in turns]
+                long = [number > self.parameters.long for number in words]
+                parts = list(split_at_long(long, self.parameters.min_turns))
+                certainties = [self._certainty(part, turns, long) for part in parts]
+                name_by_turns(turns, self.rules)
+                for part, certainty in zip(parts, certainties, strict=True):
+                    self.dialogues += kept(turns[part], words[part], self.parameters)
+                    self.certainties += [certainty] * (len(self.dialogues) - len(self.certainties))
+        self.turns, self.gaps = [], []
+
+    def _certainty(self, part: slice, turns: Sequence[Turn], long: Sequence[bool]) -> float:
+        """Return the certainty of a part of a dialogue; ends beside an utterance that is too long are certain."""
+        short = [turn for turn, is_long in zip(turns[part], long[part], strict=True) if not is_long]
+        if len(short) < self.parameters.min_turns:
+            return certainty_of(turns[part], self.rules)
+        return certainty_of(short, self.rules, (short[0] is not turns[0], short[-1] is not turns[-1]))
 
 
-def _parts(text: str) -> bool:
-    """Say whether a paragraph is no more than a line or stars that part two scenes."""
+def _extend(before: Turn, turn: Turn) -> None:
+    """Add a paragraph that continues a turn."""
+    before.texts += turn.texts
+    before.paragraphs += turn.paragraphs
+    before.narration += turn.narration
+    before.name, before.person = before.name or turn.name, before.person or turn.person
+    before.verbs += turn.verbs
+    before.doubts += turn.doubts
+    before.tail, before.open = turn.tail, turn.open
+
+
+def _separates_scenes(text: str) -> bool:
+    """Return whether a paragraph is no more than a line or stars between two scenes."""
     return not (text[:1].isalnum() or any(map(str.isalnum, text[:20])))
 
 
 def _leaves(text: str, rules: Rules) -> bool:
-    """Say whether a short paragraph between the speeches of a play tells that somebody leaves: "[Exit Anna.]"."""
+    """Return whether a short paragraph between the speeches of a play says that somebody leaves: "[Exit Anna.]"."""
     return len(text) <= _DIRECTION and rules.leaves.meet(small_words(text))
 
 
 def _answers(turn: Turn, last: Turn, rules: Rules) -> bool:
-    """Say whether a turn is another person's though the quote before is not closed: it has lost its closing mark."""
+    """Return whether a turn is another person's though the quote before has lost its closing mark."""
     return any(verb in rules.answers for verb in turn.verbs) or differ(last, turn, rules)
 
 
 def _reason(found: _Conversations, blocks: Sequence[Block]) -> str | None:
-    """Return why a book gives nothing."""
     if found.dialogues:
         return None
     prose = sum(len(block.text) for block in blocks if block.kind in (PARAGRAPH, SPEECH))
     verse = sum(len(block.text) for block in blocks if block.kind == VERSE)
     return "verse" if verse > prose else "no_dialogue"
+
+
+def ended(before: Turn, gap: Gap, turn: Turn, rules: Rules, parameters: Speech) -> bool:
+    """Return whether a conversation is certainly over between two turns: a chapter or scene ends, a paragraph in
+    between begins with another time or place, or there is more than `most_gap` of narration.
+    """
+    if gap.over or length_between(before, gap, turn) > parameters.most_gap:
+        return True
+    if not (gap.texts or turn.lead) or rules.later is None:
+        return False
+    if not any(map(rules.later.begins_in, (*gap.texts, turn.lead))):
+        return False
+    before.doubts.append(Doubt.LATER)
+    turn.doubts.append(Doubt.LATER)
+    return True
+
+
+def dialogues_in(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules, parameters: Speech) -> Iterator[list[Turn]]:
+    """Yield the dialogues of a conversation: turns in a row that one person says are one, and where it is not certain
+    enough that the conversation continues, another dialogue begins.
+
+    Args:
+        turns: of the conversation.
+        gaps: before each.
+        rules: of the language.
+        parameters: of the extraction.
+    """
+    turns, gaps = _joined(turns, gaps, rules)
+    dialogue = list(turns[:1])
+    for place in range(1, len(turns)):
+        turn, gap = turns[place], gaps[place]
+        length = length_between(turns[place - 1], gap, turn)
+        if gap.texts and rules.holds_marks(gap.texts):
+            turn.doubts.append(Doubt.QUOTED)
+        if gap.left and place == len(turns) - 1:  # the only one left on the stage speaks to nobody
+            yield dialogue
+            dialogue = [turn]
+            continue
+        if not gap.texts and length <= parameters.unsure_gap:
+            if len(turns[place - 1].tail) > _SHORT_TAIL:
+                turn.doubts.append(Doubt.TAIL)
+            dialogue.append(turn)
+            continue
+        boundary = boundary_at(turns, gaps, place, rules)
+        if length > parameters.most_over(boundary):
+            doubt = _of_cut(turns, place, len(gap.texts) < _SEPARATING or length <= parameters.gap, rules)
+            dialogue[-1].doubts.append(doubt)
+            yield dialogue
+            dialogue = [turn]
+            turn.doubts = [each for each in turn.doubts if each is not Doubt.QUOTED] + [doubt]
+            continue
+        turn.doubts.append(_CROSSED[boundary])
+        if boundary in (Boundary.SAME, Boundary.PROBABLY_SAME):
+            _join(dialogue[-1], gap, turn)
+        else:
+            dialogue.append(turn)
+    yield dialogue
+
+
+def _of_cut(turns: Sequence[Turn], place: int, near: bool, rules: Rules) -> Doubt:
+    """Return the doubt about an end: whether the same people speak before and behind it."""
+    before, behind = turns[max(0, place - _REACH) : place], turns[place : place + _REACH]
+    known = [[turn for turn in side if turn.name] for side in (before, behind)]
+    if any(same(one, other, rules) for one in known[0] for other in known[1]):
+        return Doubt.BACK
+    return Doubt.CUT_NEAR if near else Doubt.CUT
+
+
+def _joined(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules) -> tuple[list[Turn], list[Gap]]:
+    """Join turns in a row that the narration between them makes one person's."""
+    found: list[Turn] = []
+    between: list[Gap] = []
+    for turn, gap in zip(turns, gaps, strict=True):
+        if found and _one_person(found[-1], gap, turn, rules):
+            if not same(found[-1], turn, rules):
+                turn.doubts.append(Doubt.PROBABLY_SAME if gap.texts else Doubt.JOINED)
+            _join(found[-1], gap, turn)
+        else:
+            found.append(turn)
+            between.append(gap)
+    return found, between
+
+
+def _join(before: Turn, gap: Gap, turn: Turn) -> None:
+    """Add to a turn what the same person says behind a gap."""
+    before.narration += gap.texts
+    before.texts += turn.texts
+    before.narration += turn.narration
+    before.paragraphs += [number for number in turn.paragraphs if number not in before.paragraphs]
+    before.name, before.person = before.name or turn.name, before.person or turn.person
+    before.tail, before.verbs = turn.tail, before.verbs + turn.verbs
+    before.doubts += turn.doubts
+
+
+@dataclass(slots=True)
+class Pair:
+    """Two turns in a row.
+
+    Attributes:
+        before: the one.
+        gap: between them.
+        turn: the other.
+        rules: of the language.
+        lead: the speaker whom the narration before the second one announces, once that has been read.
+    """
+
+    before: Turn
+    gap: Gap
+    turn: Turn
+    rules: Rules
+    lead: Speaker | None = None
+
+    def is_silent(self) -> bool:
+        """Return whether the narration says that the person addressed is silent."""
+        return bool(self.gap.texts) and self.rules.silent.within(self.gap.texts[-1])
+
+    def read_lead(self) -> Speaker | None:
+        """Return the speaker whom the narration before the second turn announces."""
+        if self.gap.texts:
+            return tag_before(self.gap.texts[-1], self.rules) if self.gap.texts[-1] else None
+        tail = self.before.tail
+        return tag_before(tail, self.rules) if tail.endswith(_COLONS) else None
+
+
+def _differ(pair: Pair) -> bool:
+    return differ(pair.before, pair.turn, pair.rules)
+
+
+def _same(pair: Pair) -> bool:
+    return same(pair.before, pair.turn, pair.rules)
+
+
+def _is_silence_without_tag(pair: Pair) -> bool:
+    return not (pair.turn.verbs or pair.turn.lead) and pair.is_silent()
+
+
+def _is_led_in_within_paragraph(pair: Pair) -> bool:
+    lead = pair.lead
+    if lead is None or pair.gap.texts or lead.name is not None:
+        return False
+    return lead.verb in pair.rules.goes_on or lead.person in (None, pair.before.person)
+
+
+def _has_lead_of_same(pair: Pair) -> bool:
+    return pair.lead is not None and _same(pair)
+
+
+def _pronoun_repeats(pair: Pair) -> bool:
+    before, turn = pair.before, pair.turn
+    if not pair.gap.texts or before.name or turn.name or turn.lead:
+        return False
+    return bool(before.person) and before.person == turn.person
+
+
+def _tag_continues(pair: Pair) -> bool:
+    if not pair.turn.further:
+        return False
+    if pair.is_silent():
+        return True
+    return pair.turn.name is None and bool(pair.before.tail or pair.before.verbs)
+
+
+BESIDE = Table[Pair, bool](
+    Rule("the tags name different people", _differ, False, "“Will you come?” asked Tom.\n“I will,” said Ann."),
+    Rule("the tags name one person", _same, True, "“I am tired,” said Ann.\n“And hungry,” said Ann."),
+    Rule(
+        "the person addressed is silent",
+        _is_silence_without_tag,
+        True,
+        "“Well?” asked Tom.\nAnn made no answer.\n“Well?”\n“No,” said Ann.",
+    ),
+)
+"""Whether two turns in a row are one person's, by the tags beside them."""
+
+LED_IN = Table[Pair, bool](
+    Rule(
+        "a lead-in names the same person",
+        _has_lead_of_same,
+        True,
+        "“I am tired,” said Ann.\nShe sat. Then Ann said:\n“And hungry.”",
+    ),
+    Rule(
+        "a lead-in in the same paragraph names nobody",
+        _is_led_in_within_paragraph,
+        True,
+        "“Well.” He sat down and continued:\n“It is late.”\n“It is,” said Ann.",
+    ),
+    Rule(
+        "the same pronoun stands beside both",
+        _pronoun_repeats,
+        True,
+        "“I am tired,” she said.\nIt was cold.\n“And hungry,” she said.",
+    ),
+    Rule(
+        "a tag says that the speaker continues",
+        _tag_continues,
+        True,
+        "“Well,” said Tom.\nHe looked at the fire.\n“Well,” he continued, “so it is.”\n“So it is,” said Ann.",
+    ),
+)
+"""The same with what the narration before the second one announces; if no rule holds they are two people's."""
+
+
+def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:
+    """Return whether two turns in a row are one person's; the second gets the speaker of its lead-in."""
+    if not (gap.texts or before.tail or turn.name or turn.person or turn.further):
+        return False  # nothing is known of the second
+    pair = Pair(before, gap, turn, rules)
+    decided = BESIDE.decide(pair)
+    if decided is None and (gap.texts or before.tail or turn.further):
+        lead = pair.read_lead()
+        if lead is not None and not turn.verbs:
+            turn.attribute(lead)
+        pair.lead = lead
+        decided = LED_IN.decide(pair)
+    return bool(decided)
+
+
+def split_at_long(long: Sequence[bool], min_turns: int) -> Iterator[slice]:
+    """Yield the parts of a dialogue, each but the first behind an utterance that is too long, which ends a part.
+
+    Args:
+        long: which of its turns are too long.
+        min_turns: turns of a part.
+    """
+    begin = 0
+    for place in range(1, len(long)):
+        if long[place - 1] and not long[place] and min(place - begin, len(long) - place) >= min_turns:
+            yield slice(begin, place)
+            begin = place
+    yield slice(begin, len(long))
+
+
+def name_by_turns(turns: Sequence[Turn], rules: Rules) -> None:
+    """Name the speakers where two people alternate, A, B, ?, B, ?, and no third is named."""
+    sides: tuple[str | None, str | None] = (None, None)
+    for place, turn in enumerate(turns):
+        if turn.name is None:
+            continue
+        own, other = sides[place % 2], sides[1 - place % 2]
+        if (own and not same_name(own, turn.name, rules)) or (other and same_name(other, turn.name, rules)):
+            return
+        sides = (own or turn.name, other) if place % 2 == 0 else (other, own or turn.name)
+    if None in sides:
+        return
+    for place, turn in enumerate(turns):
+        turn.name = turn.name or sides[place % 2]
+
+
+def kept(turns: Sequence[Turn], words: Sequence[int], parameters: Speech) -> Iterator[list[Utterance]]:
+    """Yield what is left of a dialogue without the utterances that are too long, by the words of each."""
+    dialogue: list[Utterance] = []
+    for turn, number in zip(turns, words, strict=True):
+        if number > parameters.max_length:
+            if len(dialogue) >= parameters.min_turns:
+                yield dialogue
+            dialogue = []
+        else:
+            narration = " ".join(filter(None, turn.narration)) or None
+            dialogue.append(Utterance(turn.text(), tuple(turn.paragraphs), turn.name, narration))
+    if len(dialogue) >= parameters.min_turns:
+        yield dialogue

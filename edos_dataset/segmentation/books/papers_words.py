@@ -1,9 +1,17 @@
-"""The words of books, and how far a book's are from those of all: the pre-filter of the Gutenberg Dialogue Dataset
-(Csaky and Recski 2021, Section 3), which drops old language and noise.
+"""The filters of the Gutenberg Dialogue Dataset by words (Csaky and Recski 2021, Section 3).
 
-Words are what stands between whitespace, case and punctuation kept. All figures are exact.
+The pre-filter drops books whose words are far from those of all books: old language and noise. Its words are split at
+whitespace, case and punctuation kept. All figures are exact.
+
+The post-filter drops dialogues with many rare words: 20 % of them or more not among the 100,000 most frequent of all
+dialogues of the language. The authors clean an utterance and split it with NLTK's `word_tokenize`, whose rules for
+English they use for every language. `tokens` does the same in one pass: in lower case, without the marks that their
+cleaning deletes, and with the short forms of English split ("do n't"). It keeps the letters of every alphabet. Two of
+its oddities are kept: curly apostrophes are deleted, so that "don’t" is another word than "don't"; and a German hyphen
+does not split words.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -19,27 +27,45 @@ _ONE_SPACE = bytes(32 if code in _ASCII_SPACES else code for code in range(256))
 _OTHER_SPACES = "\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 KL_THRESHOLD = 2.0
-"""Divergence (nats) from which a book is out, …"""
+"""Divergence (nats) from which a book is dropped, …"""
 SIZE_THRESHOLD = 20_000
 """… unless it has fewer words."""
 _ROWS_AT_ONCE = 1 << 20
 
 
+VOCABULARY = 100_000
+"""How many words are not rare."""
+RARE_SHARE = 0.2
+"""Fraction of rare words from which a dialogue is dropped."""
+
+PLACEHOLDER = "<PLACEHOLDER>"
+"""The only token of an utterance without words; it is always rare."""
+
+_SHORT_FORM = re.compile(r"n't(?!\w)|'(?:ll|re|ve|s|m|d)(?!\w)")
+_TOKEN = re.compile(r"'?[^\W_]+(?:['/][^\W_]+)*|[.?!,:\"'/-]")
+_GERMAN_TOKEN = re.compile(r"'?[^\W_]+(?:['/-][^\W_]+)*|[.?!,:\"'/-]")
+_TOKEN_MARKS = '.?!,:"-'  # each a token
+_INNER, _GERMAN_INNER = "'/", "'/-"  # what may be part of a word
+_SPLIT_AT = bytes(  # whatever belongs to no token becomes a space
+    code if chr(code).isascii() and (chr(code).isalnum() or chr(code) in _TOKEN_MARKS + _INNER) else 32
+    for code in range(256)
+)
+
+
 class WordCounts(NamedTuple):
-    """Different words, and how often each occurs."""
+    """Distinct words, and how often each occurs."""
 
     words: pa.StringArray
     counts: Ints
 
 
 def count_words(text: str) -> int:
-    """Return how many words a text has, as `len(text.split())` does, but without making them."""
+    """Return `len(text.split())`, without making the words."""
     marks = np.frombuffer(_spaced(text).encode("utf-8", "surrogatepass").translate(_MARKS), np.bool_)
     return int(np.count_nonzero(marks[1:] > marks[:-1])) + bool(marks[:1].any())
 
 
 def _spaced(text: str) -> str:
-    """Return a text whose spaces are all of ASCII."""
     if not text.isascii():
         for space in _OTHER_SPACES:
             if space in text:
@@ -52,14 +78,14 @@ def word_counts(text: str) -> WordCounts:
     data = _spaced(text).encode("utf-8", "surrogatepass").translate(_ONE_SPACE) + b" "
     spaces = np.flatnonzero(np.frombuffer(data, np.uint8) == ord(" "))
     begins = np.append(0, spaces + 1).astype(np.int32)
-    # Each has the space behind it, which the different ones alone then lose; one that is no more is empty.
+    # Each has the space behind it, which is trimmed from the distinct ones; an empty one is nothing but the space.
     words = pa.StringArray.from_buffers(len(spaces), pa.py_buffer(begins), pa.py_buffer(data))
     found = pc.value_counts(words)
     return _not_empty(pc.ascii_rtrim(found.field(0), " "), found.field(1))
 
 
 def counted(words: pa.StringArray | pa.ChunkedArray) -> WordCounts:
-    """Return how often each word stands in an array; an empty one is none."""
+    """Return how often each word occurs in an array; an empty text is not a word."""
     found = pc.value_counts(words)
     return _not_empty(found.field(0), found.field(1))
 
@@ -70,7 +96,7 @@ def _not_empty(words: pa.StringArray, counts: pa.Int64Array) -> WordCounts:
 
 
 def add_up(books: Iterable[WordCounts]) -> WordCounts:
-    """Return the words of all books together, in memory for these and about a million rows more."""
+    """Return the word counts of all books together; it takes memory for these and about a million rows more."""
     total, waiting, rows = _empty(), list[WordCounts](), 0
     for book in books:
         waiting.append(book)
@@ -96,8 +122,8 @@ def divergences(books: Sequence[WordCounts], total: WordCounts, size: int | None
 
     Args:
         books: any number; the words of all are looked up in one pass.
-        total: the words of all books of the language (`add_up`), these among them.
-        size: words of all books, where `total` lacks some of theirs.
+        total: the words of all books of the language (`add_up`), including these.
+        size: words of all books, where `total` lacks some of them.
 
     Returns:
         [books] nats; 0 for a book without words.
@@ -120,10 +146,88 @@ def divergences(books: Sequence[WordCounts], total: WordCounts, size: int | None
 
 
 def are_strange(divergence: Doubles, words: Ints, threshold: float = KL_THRESHOLD, size: int = SIZE_THRESHOLD) -> Bools:
-    """Tell which books the pre-filter drops: those of `size` words or more that diverge by `threshold` or more."""
+    """Return which books the pre-filter drops: those of `size` words or more that diverge by `threshold` or more."""
     return (divergence >= threshold) & (words >= size)
 
 
 def sizes_of(books: Iterable[WordCounts]) -> Iterator[int]:
-    """Yield how many words each book has."""
+    """Yield the number of words of each book."""
     return (int(book.counts.sum()) for book in books)
+
+
+def tokens(text: str, language: str) -> list[str]:
+    """Return the tokens of an utterance as the post-filter counts them.
+
+    Args:
+        text: an utterance.
+        language: its code; only German has rules of its own.
+    """
+    text = text.lower()
+    for deleted in "’‘_":
+        text = text.replace(deleted, "")
+    if "'" in text:
+        text = _SHORT_FORM.sub(r" \g<0>", text).replace("'tis", "'t is").replace("'twas", "'t was")
+    text = text.replace("cannot", "can not").replace("—", " ")
+    pattern, inner = (_GERMAN_TOKEN, _GERMAN_INNER) if language == "de" else (_TOKEN, _INNER)
+    return (_split(text, pattern, inner) if text.isascii() else pattern.findall(text)) or [PLACEHOLDER]
+
+
+def _split(text: str, pattern: re.Pattern[str], inner: str) -> list[str]:
+    """Return what a pattern finds in a text of ASCII; it is applied only to words with marks inside."""
+    for mark in _TOKEN_MARKS:
+        if mark in text and mark not in inner:
+            text = text.replace(mark, f" {mark} ")
+    found = text.encode().translate(_SPLIT_AT).decode().split()
+    if not any(mark in text for mark in inner):
+        return found
+    return [
+        token for word in found for token in ((word,) if word.isalnum() or len(word) == 1 else pattern.findall(word))
+    ]
+
+
+def tokens_of(dialogues: Sequence[Sequence[str]], language: str) -> pa.ListArray:
+    """Return the tokens of each dialogue's utterances, as a list of strings for each dialogue."""
+    flat: list[str] = []
+    offsets = [0]
+    for dialogue in dialogues:
+        for utterance in dialogue:
+            flat += tokens(utterance, language)
+        offsets.append(len(flat))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(flat, pa.string()))
+
+
+def most_frequent(total: WordCounts, size: int = VOCABULARY) -> WordCounts:
+    """Return the most frequent tokens, without `PLACEHOLDER`; of equals the first in alphabetical order. Applied to the
+    results for several parts of the tokens, it gives the same as for all.
+
+    Args:
+        total: the tokens of all dialogues of a language: `add_up` of `counted(tokens_of(…).flatten())`.
+        size: tokens at most.
+    """
+    known = pa.table({"word": total.words, "count": total.counts}).filter(pc.field("word") != PLACEHOLDER)
+    if known.num_rows > size:
+        known = known.sort_by([("count", "descending"), ("word", "ascending")]).slice(0, size)
+    return WordCounts(known["word"].combine_chunks(), known["count"].to_numpy())
+
+
+def unknown_shares(dialogues: pa.ListArray | pa.LargeListArray, known: pa.StringArray) -> Doubles:
+    """Return the fraction of each dialogue's tokens that are not known, 0 to 1; 0 for one without tokens.
+
+    Args:
+        dialogues: as `tokens_of` returns them, or with a dictionary of their words.
+        known: of `most_frequent`.
+    """
+    lengths = pc.list_value_length(dialogues).to_numpy(zero_copy_only=False)
+    words = dialogues.flatten()
+    if isinstance(words, pa.DictionaryArray):
+        unknown = ~pc.is_in(words.dictionary, value_set=known).to_numpy(zero_copy_only=False)[words.indices.to_numpy()]
+    else:
+        unknown = ~pc.is_in(words, value_set=known).to_numpy(zero_copy_only=False)
+    of_dialogue = np.repeat(np.arange(len(lengths)), lengths)
+    shares: Doubles = np.bincount(of_dialogue, unknown, minlength=len(lengths)) / np.maximum(lengths, 1)
+    return shares
+
+
+def are_rare(shares: Doubles, threshold: float = RARE_SHARE) -> Bools:
+    """Return which dialogues the post-filter drops, by their fractions of unknown tokens."""
+    return shares >= threshold

@@ -1,4 +1,4 @@
-"""The stages from books to dialogues: the default one, which tells who speaks, and that of recipe `papers`."""
+"""The stages from books to dialogues: the default one, which names speakers, and that of recipe `papers`."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,19 +11,17 @@ import pyarrow.compute as pc
 from edos_dataset.arrays import empty_lists, nest, unnest
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
-from edos_dataset.schema.books import BOOK_DIALOGUES, BOOK_TURN
-from edos_dataset.schema.tables import REASON
-from edos_dataset.segmentation.books.conversations import Speech
-from edos_dataset.segmentation.books.extraction import extract
+from edos_dataset.schema.tables import BOOK_DIALOGUES, BOOK_TURN, REASON
+from edos_dataset.segmentation.books.extraction import Speech, extract
 from edos_dataset.segmentation.books.papers import Papers, extract_as_papers
 from edos_dataset.segmentation.books.rules import languages, load_rules, rules_text
 from edos_dataset.segmentation.books.speech import Extraction, Utterance
-from edos_dataset.segmentation.certainty import UNSURE
+from edos_dataset.segmentation.dialogues import UNSURE
 from edos_dataset.sources.books.book import Block
-from edos_dataset.sources.books.leaving import books_that_left
+from edos_dataset.sources.documents import rejected_books
 
 _NO_LIMIT = 1 << 40
-"""Words of an utterance; how long one may be, the stage `length` says."""
+"""Words of an utterance; the stage `length` decides how long one may be."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +31,11 @@ class FindDialoguesAsPapers(Stage):
 
     Args:
         dialog_gap: characters between two utterances beyond which a dialogue ends, from 0.
-        min_delimiters: delimiters per 10,000 words that a book needs more than, from 0; a tenth of it are the dialogues
-            per 10,000 words that it needs at least.
-        min_double_delimiters: paragraphs with two dashes or more per 10,000 words that a book with dashes needs more
-            than, from 0.
-        keep_empty: keep utterances without words, as theirs does.
+        min_delimiters: delimiters per 10,000 words that a book has to exceed, from 0; it needs a tenth as many
+            dialogues per 10,000 words at least.
+        min_double_delimiters: paragraphs with two dashes or more per 10,000 words that a book with dashes has to
+            exceed, from 0.
+        keep_empty: keep utterances without words, as their code does.
     """
 
     dialog_gap: int = 150
@@ -55,7 +53,7 @@ class FindDialoguesAsPapers(Stage):
         check_ranges(self, dialog_gap=(0, 1 << 31), **most)
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        """Find the dialogues; a book without any leaves, and says why."""
+        """Find the dialogues; a book without any is rejected, with its reason."""
         parameters = Papers(
             dialog_gap=self.dialog_gap,
             max_length=_NO_LIMIT,
@@ -67,24 +65,24 @@ class FindDialoguesAsPapers(Stage):
         return dialogues_of(table, [extract_as_papers(text, language, parameters) for text, language in books])
 
     def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
-        """Tell which books have left."""
-        return books_that_left(rejected)
+        """Return the rejected books."""
+        return rejected_books(rejected)
 
 
 @dataclass(frozen=True)
 class FindDialogues(Stage):
-    """Find the dialogues of each book, whatever quotes and dashes it has, and who speaks, where the book says so
+    """Find the dialogues of each book, in any style of quotes and dashes, and the speakers that it names
     (`segmentation.books.extraction`): READ_BOOKS with blocks to BOOK_DIALOGUES, each with its `certainty`.
 
     Args:
-        unsure_gap: characters of narration between two turns over which a conversation goes on where nothing is told of
-            who speaks, from 0; no more than `gap` counts (the paper: 150).
-        gap: the same where something tells that another person speaks, from 0; twice as many where a pronoun tells that
-            the same person speaks on.
-        most_gap: the same where names tell that people of it speak again, `gap` or more.
+        unsure_gap: characters of narration between two turns over which a conversation continues where nothing is known
+            of the speakers, from 0; above `gap` it counts as `gap` (the paper: 150).
+        gap: the same where something suggests that another person speaks, from 0; twice as many where a pronoun
+            suggests that the same person continues.
+        most_gap: the same where by names people of the conversation speak again, `gap` or more.
         min_turns: utterances of a dialogue, from 2.
-        long: words of an utterance, from 1, beyond which what stands behind it is a dialogue of its own, as sure as its
-            own guesses are; as the stage `length` has it, which leaves such utterances out.
+        long: words of an utterance, from 1, beyond which what stands behind it is a dialogue of its own, as certain as
+            its own guesses are; the same as in the stage `length`, which drops such utterances.
     """
 
     unsure_gap: int = Speech.unsure_gap
@@ -105,31 +103,31 @@ class FindDialogues(Stage):
         return Speech(self.unsure_gap, self.gap, self.most_gap, _NO_LIMIT, self.min_turns, self.long)
 
     def fingerprint(self) -> str:
-        """Return a hash of the stage, to whose code the rules of all languages belong."""
+        """Return a hash of the stage, including the rules of all languages."""
         return hash_json([super().fingerprint(), *map(rules_text, languages())])
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        """Find the dialogues; a book without any leaves, and says why."""
+        """Find the dialogues; a book without any is rejected, with its reason."""
         flat, offsets = unnest(table, "blocks")
         blocks = list(map(Block, *(flat.field(name).to_pylist() for name in Block._fields)))
         books = zip(table["language"].to_pylist(), offsets[:-1], offsets[1:], strict=True)
         speech = self._speech()
         found = [extract(blocks[start:stop], load_rules(language), speech) for language, start, stop in books]
-        # In the order of the rows: one for a book without dialogues, too.
+        # In the order of the rows, with one for a book without dialogues.
         sure = [certainty for each in found for certainty in (each.certainties if each.reason is None else [None])]
         return dialogues_of(table, found).append_column("certainty", pa.array(sure, pa.float32()))
 
     def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
-        """Tell which books have left."""
-        return books_that_left(rejected)
+        """Return the rejected books."""
+        return rejected_books(rejected)
 
 
 @dataclass(frozen=True)
 class KeepSure(Stage):
-    """Leave out the dialogues of books that are not sure enough; `certainty` stays behind.
+    """Reject the dialogues of books that are not certain enough, and drop the column `certainty`.
 
     Args:
-        least: dialogues with a lower certainty (`segmentation.books.certainty`) leave, 0 to 1; 0 keeps all.
+        least: dialogues with a lower certainty (`segmentation.books.certainty`) are rejected, 0 to 1; 0 keeps all.
     """
 
     least: float = 0.3
@@ -155,7 +153,7 @@ def dialogues_of(table: pa.Table, found: Sequence[Extraction]) -> pa.Table:
 
     Args:
         table: READ_BOOKS.
-        found: what each of its books gave.
+        found: the extraction of each of its books.
     """
     rows: list[int] = []
     ids: list[str | None] = []
@@ -182,8 +180,8 @@ def dialogues_of(table: pa.Table, found: Sequence[Extraction]) -> pa.Table:
 
 
 def _ids(document: str, dialogues: Iterable[Sequence[Utterance]]) -> list[str]:
-    """Return the ids of a book's dialogues: by the paragraph in which each begins, and where several begin in one,
-    the later ones with their number behind it.
+    """Name each dialogue by the paragraph in which it begins; where several begin in one, the later ones get their
+    number behind it.
     """
     begun: dict[int, int] = {}
     ids = []

@@ -1,22 +1,25 @@
-"""The turns of a paragraph: which quotes are speech, which of them are one person's, and who that is."""
+"""The turns of a paragraph: which quotes are speech, which of them are one person's, and who that is.
+
+Tables of rules decide, `IS_SPEECH` and `ANOTHER_SPEAKER`; they read a quote with the narration around it.
+"""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from edos_dataset.segmentation.books.doubts import Doubt
-from edos_dataset.segmentation.books.parts import Parts
-from edos_dataset.segmentation.books.rules import Rules
-from edos_dataset.segmentation.books.speakers import Speaker, same_name, told_after, told_before
-from edos_dataset.segmentation.books.words import small_words
+from edos_dataset.segmentation.books.paragraphs import Parts
+from edos_dataset.segmentation.books.rules import Rule, Rules, Table, small_words
+from edos_dataset.segmentation.books.speakers import Speaker, same_name, tag_after, tag_before
+from edos_dataset.segmentation.books.speech import Doubt
 
 _ENDS = frozenset(".!?…,;:—–-")
+_SENTENCE_ENDS = frozenset(".!?…")
 _LETTER = re.compile(r"[^\W_]")
 _NUMERAL = re.compile(r"[IVXLC\d]+\.?[ —–-]*")  # of a chapter, between dashes
 _RUN_IN = re.compile(r"[.!?…] *(?:--|—|–)$")
 _CLAUSE_END = re.compile(r"[,;:.!?]")
 _ATTACHED = frozenset(".,;:!?…)")
-_NEAR = 70  # characters of narration in which a word tells what a quote is
+_NEAR = 70  # characters of narration in which a word says what a quote is
 _FAR = 250  # the same, of a lead-in
 _CAPITAL = re.compile("[A-ZÀ-ÖØ-ÞŐŰ]")
 _NEW_SENTENCE = re.compile(rf"[.!?…] \W{{0,2}}{_CAPITAL.pattern}")
@@ -25,19 +28,19 @@ _BETWEEN_TURNS = frozenset(("", "—", "–", "--", "-"))
 
 @dataclass(slots=True)
 class Turn:
-    """What one person says, as far as its paragraphs tell.
+    """What one person says, as far as its paragraphs show.
 
     Attributes:
         texts: speech, a text a quote.
-        paragraphs: numbers of the blocks it stands in.
-        narration: what the narrator says between and after its quotes.
+        paragraphs: numbers of its blocks.
+        narration: between and after its quotes.
         name: of the speaker; None where unknown.
         person: as in `rules.Rules.pronouns`; None where unknown.
         verbs: of saying beside it.
         lead: narration before it in its paragraph.
         tail: narration after it in its paragraph.
         open: its last quote is not closed.
-        further: the narrator says beside its first quote that the speaker goes on.
+        further: the tag beside its first quote says that the speaker continues.
         doubts: what was guessed of it and of the narration before it.
     """
 
@@ -53,8 +56,8 @@ class Turn:
     further: bool = False
     doubts: list[Doubt] = field(default_factory=list)
 
-    def hear(self, speaker: Speaker | None) -> None:
-        """Take in what the narrator tells of its speaker; what is known stays."""
+    def attribute(self, speaker: Speaker | None) -> None:
+        """Add what a tag says of the speaker; what is known stays."""
         if speaker is None:
             return
         self.verbs.append(speaker.verb)
@@ -70,13 +73,13 @@ class Turn:
         return joined
 
     def words(self, few: int) -> int:
-        """Return how many words it has; not so many that they are counted where it has no more than a few."""
+        """Return how many words it has; 0, uncounted, where it can have no more than a few."""
         most = sum(map(len, self.texts)) + len(self.texts)
         return len(self.text().split()) if most > 2 * few else 0  # each has a letter and a space, if one is added
 
 
 def differ(one: Turn | Speaker, other: Turn | Speaker, rules: Rules) -> bool:
-    """Say whether two are different people for sure."""
+    """Return whether two are certainly different people."""
     if one.name and other.name and not same_name(one.name, other.name, rules):
         return True
     if one.person and other.person and one.person != other.person:
@@ -85,10 +88,282 @@ def differ(one: Turn | Speaker, other: Turn | Speaker, rules: Rules) -> bool:
 
 
 def same(one: Turn | Speaker, other: Turn | Speaker, rules: Rules) -> bool:
-    """Say whether two are one person for sure: of one name, or both "I"."""
+    """Return whether two are certainly one person: of one name, or both "I"."""
     if one.name and other.name:
         return same_name(one.name, other.name, rules)
     return one.person == other.person == "i"
+
+
+class Quote:
+    """A quote, or what a dash begins, in its paragraph.
+
+    Attributes:
+        speech: the quote.
+        before: narration before it, with quotes in it that are not speech.
+        after: narration behind it.
+        lead: the speaker by the tag before it, "X replied:".
+        tag: the speaker by the tag behind it, ", said X".
+        marked: a mark of speech ends it.
+        turns: of the paragraph, before the quote.
+        parts: of the paragraph.
+        rules: of the language.
+    """
+
+    __slots__ = ("after", "before", "lead", "marked", "parts", "rules", "speech", "tag", "turns")
+
+    def __init__(self, turns: Sequence[Turn], parts: Parts, rules: Rules) -> None:
+        self.turns, self.parts, self.rules = turns, parts, rules
+
+    def read(self, speech: str, before: str, after: str) -> None:
+        """Move to the next quote of the paragraph; one object serves all of them, which is faster."""
+        self.speech, self.before, self.after = speech, before, after
+        self.lead = tag_before(before, self.rules) if before else None
+        self.tag = tag_after(speech, after, self.rules) if speech and after else None
+        self.marked = speech[-1:] in _ENDS or after[:1] == ","
+
+    def first_letter(self) -> str:
+        """Return its first letter or digit; it has one."""
+        found = _LETTER.search(self.speech)
+        assert found is not None
+        return found[0]
+
+    def is_thought(self) -> bool:
+        """Return whether a tag says that it is thought, or said to oneself."""
+        thinks, to_self = self.rules.thinks, self.rules.to_self
+        if self.tag is not None and (self.tag.verb in thinks or to_self.within(self.after[:_NEAR])):
+            return True
+        return self.lead is not None and (self.lead.verb in thinks or to_self.within(self.before[-_FAR:]))
+
+    def continues(self) -> bool:
+        """Return whether somebody has been speaking in the paragraph."""
+        return bool(self.turns) or self.parts.begins_open
+
+    def as_narration(self) -> str:
+        """Return the narration around it, with the quote in it."""
+        opening, closing = self.parts.pair or ("", "")
+        return f"{self.before} {opening}{self.speech}{closing} {self.after}".strip()
+
+
+def _has_no_letter(quote: Quote) -> bool:
+    return not quote.speech[:1].isalnum() and _LETTER.search(quote.speech) is None
+
+
+def _is_numeral(quote: Quote) -> bool:
+    return _NUMERAL.fullmatch(quote.speech) is not None
+
+
+def _is_any(quote: Quote) -> bool:
+    return True
+
+
+def _continues_paragraph_before(quote: Quote) -> bool:
+    return quote.parts.begins_open and quote.before == ""
+
+
+def _opens_paragraph(quote: Quote) -> bool:
+    return not quote.before
+
+
+def _opens_paragraph_as_speech(quote: Quote) -> bool:
+    if quote.before:
+        return False
+    return not quote.after or quote.tag is not None or quote.marked or quote.parts.ends_open
+
+
+def _follows_speech_behind_mark(quote: Quote) -> bool:
+    if not (quote.before and (quote.turns or quote.parts.begins_open)):
+        return False
+    return (quote.marked or quote.tag is not None or quote.lead is not None) and not _is_behind_word(quote)
+
+
+def _is_word_of_sentence(quote: Quote) -> bool:
+    if quote.before[-1] in ":," or quote.tag is not None or quote.lead is not None:
+        return False
+    return not quote.continues() and quote.first_letter().islower()
+
+
+def _is_written(quote: Quote) -> bool:
+    speaker, writes = quote.tag or quote.lead, quote.rules.writes
+    if quote.continues() or not (speaker is None or speaker.verb in writes):
+        return False
+    return writes.meet(small_words(quote.before[-_NEAR:]))
+
+
+def _is_behind_word(quote: Quote) -> bool:
+    end = quote.before[-1]
+    return end.isalnum() or end in "’')"
+
+
+def _is_said_behind_word(quote: Quote) -> bool:
+    if not (_is_behind_word(quote) and quote.marked and len(quote.speech) > 1):
+        return False
+    if quote.continues() or quote.tag is not None:
+        return True
+    if quote.lead is None or not quote.first_letter().isupper():
+        return False
+    return quote.rules.says.meet(small_words(_CLAUSE_END.split(quote.before[-_NEAR:])[-1]))
+
+
+def _is_marked_or_tagged(quote: Quote) -> bool:
+    return quote.tag is not None or quote.lead is not None or quote.marked
+
+
+IS_SPEECH_BEHIND_DASH = Table[Quote, bool](
+    Rule("there is no letter in it", _has_no_letter, False, "— ¿Vienes? —dijo Ana.\n— ... —\n— Voy.", "es"),
+    Rule("it is the number of a chapter", _is_numeral, False, "— IV —\n— ¿Vienes? —dijo Ana.\n— Voy.", "es"),
+    Rule("it is anything else", _is_any, True, "— ¿Vienes? —dijo Ana.\n— Voy.", "es"),
+)
+"""Whether what a dash begins is speech."""
+
+IS_SPEECH = Table[Quote, bool](
+    Rule("there is no letter in it", _has_no_letter, False, "“—!” He stared.\n“Yes?” said Ann."),
+    Rule("it opens the paragraph, as speech does", _opens_paragraph_as_speech, True, "“Where is she?” asked Tom."),
+    Rule(
+        "speech stands before it, and a mark ends the narration between",
+        _follows_speech_behind_mark,
+        True,
+        "“Sit down,” said Tom. “You are tired.”",
+    ),
+    Rule(
+        "the speech of the paragraph before continues",
+        _continues_paragraph_before,
+        True,
+        "«Llegué tarde.\n»y solo» y se fue.",
+        "es",
+    ),
+    Rule("it opens the paragraph, as a name does", _opens_paragraph, False, "“Old Inn” was on the sign."),
+    Rule("it is a word of the sentence", _is_word_of_sentence, False, "He was proud of his “honour.”"),
+    Rule("it is written, sung or read", _is_written, False, "A letter came: “Come at once.”"),
+    Rule(
+        "it stands within a sentence and is said",
+        _is_said_behind_word,
+        True,
+        "He looked up and said “Come here!” to us.",
+    ),
+    Rule("it stands within a sentence", _is_behind_word, False, "The sign of the “Blue Boar,” was new."),
+    Rule("a mark ends it or a tag names its speaker", _is_marked_or_tagged, True, "She rose. “Let us go!”"),
+)
+"""Whether a quote is speech, and not a word, a title, a letter or a song; if no rule holds it is not."""
+
+
+def _stands_beside(quote: Quote) -> bool:
+    return quote.before in _BETWEEN_TURNS
+
+
+def _stands_beside_a_sentence(quote: Quote) -> bool:
+    if quote.before not in _BETWEEN_TURNS:
+        return False
+    return (
+        quote.turns[-1].texts[-1][-1] in _SENTENCE_ENDS
+        and quote.speech[0] not in ".,;:…"
+        and not quote.speech[0].islower()
+    )
+
+
+def _continues_sentence(quote: Quote) -> bool:
+    first = quote.speech[0]
+    return first in ",;:" or (first.islower() and quote.turns[-1].texts[-1][-1] == ",")
+
+
+def _names_nobody(quote: Quote) -> bool:
+    return quote.lead is None and quote.tag is None and not _is_run_in(quote)
+
+
+def _has_lead_of_another(quote: Quote) -> bool:
+    turn, lead = quote.turns[-1], quote.lead
+    if lead is None or lead.verb in quote.rules.goes_on:
+        return False
+    unknown = not (turn.name or turn.person or turn.verbs)
+    return differ(turn, lead, quote.rules) or (unknown and bool(lead.name))
+
+
+def _has_lead_of_whom_turn_answers(quote: Quote) -> bool:
+    lead = quote.lead
+    if lead is None or lead.verb in quote.rules.goes_on or len(quote.turns) < 2 or quote.turns[-1].name:
+        return False
+    return same(quote.turns[-2], lead, quote.rules)
+
+
+def _is_tagged_anew(quote: Quote) -> bool:
+    turn, tag = quote.turns[-1], quote.tag
+    return tag is not None and bool(tag.name and not turn.name and turn.verbs) and quote.before.endswith(".")
+
+
+def _is_tagged_anew_by_another(quote: Quote) -> bool:
+    return _is_tagged_anew(quote) and quote.tag is not None and quote.tag.verb not in quote.rules.goes_on
+
+
+def _is_run_in(quote: Quote) -> bool:
+    if not quote.rules.run_in or quote.parts.pair is None or quote.speech[0].islower():
+        return False
+    return _RUN_IN.search(quote.before) is not None
+
+
+def _is_tagged_behind_dash(quote: Quote) -> bool:
+    if not quote.rules.run_in or quote.parts.pair is not None or quote.tag is None:
+        return False
+    return bool(quote.turns[-1].verbs) and quote.before.endswith(".")
+
+
+def _is_tagged_behind_dash_by_another(quote: Quote) -> bool:
+    tag = quote.tag
+    if tag is None or tag.verb in quote.rules.goes_on or (tag.name is None and tag.person is None):
+        return False
+    return _is_tagged_behind_dash(quote)
+
+
+def _has_tag_of_another(quote: Quote) -> bool:
+    return quote.tag is not None and differ(quote.turns[-1], quote.tag, quote.rules)
+
+
+ANOTHER_SPEAKER = Table[Quote, bool](
+    Rule("a whole sentence stands right beside one", _stands_beside_a_sentence, True, "“Will you?”—“Never!”"),
+    Rule("it stands right beside the quote before", _stands_beside, False, "“I thought—” “and so did she,” he said."),
+    Rule("the sentence continues", _continues_sentence, False, "“If you will,” said Tom, “let us go.”"),
+    Rule("nothing says who speaks", _names_nobody, False, "“Sit down,” said Tom. “You are tired.”"),
+    Rule("a lead-in names another person", _has_lead_of_another, True, "“Yes?” asked Tom, and Ann replied, “No.”"),
+    Rule(
+        "a lead-in names the person whom the last turn answers",
+        _has_lead_of_whom_turn_answers,
+        True,
+        "“Come!” said Mr. Hill. “No!” she cried. Then Hill said: “Please!”",
+    ),
+    Rule(
+        "a tag names somebody where only a pronoun was known",
+        _is_tagged_anew_by_another,
+        True,
+        "“Where?” he said. “Here,” said the nurse.",
+    ),
+    Rule(
+        "such a tag says that the speaker continues",
+        _is_tagged_anew,
+        False,
+        "“Where?” he said. “Here,” continued the nurse.",
+    ),
+    Rule(
+        "a dash begins another person's speech behind a sentence",
+        _is_run_in,
+        True,
+        "„Waar waart gij?” vroeg Karel.--„Thuis.”",
+        "nl",
+    ),
+    Rule(
+        "a second tag behind a dash names another person",
+        _is_tagged_behind_dash_by_another,
+        True,
+        "— Vieni? — chiese Anna. — Vengo, — rispose Piero.",
+        "it",
+    ),
+    Rule(
+        "there is a second tag behind a dash",
+        _is_tagged_behind_dash,
+        False,
+        "— Vengo, — disse Anna. — Aspetta, — continuò.",
+        "it",
+    ),
+    Rule("a tag names another person", _has_tag_of_another, True, "“Why?” Tom asked. “I forgot,” Ann said."),
+)
+"""Whether another person speaks after narration in the same paragraph; if no rule holds the same person continues."""
 
 
 def turns_of(parts: Parts, number: int, rules: Rules) -> list[Turn]:
@@ -101,71 +376,77 @@ def turns_of(parts: Parts, number: int, rules: Rules) -> list[Turn]:
     """
     texts = parts.texts
     if parts.pair is not None and len(texts) == 3 and not (texts[0].strip() or texts[2].strip()):
-        speech = texts[1].strip()  # mostly all is speech, and nothing told
+        speech = texts[1].strip()  # the usual case: all is speech, without a tag
         return [Turn([speech], [number], open=parts.ends_open)] if _LETTER.search(speech) else []
-    return _told_turns(parts, number, rules)
+    return _turns_beside_narration(parts, number, rules)
 
 
-def _unsaid(before: str, quoted: str, after: str, parts: Parts) -> str:
-    """Return narration in which something is quoted that nobody says."""
-    opening, closing = parts.pair or ("", "")
-    return f"{before} {opening}{quoted}{closing} {after}".strip()
-
-
-def _told_turns(parts: Parts, number: int, rules: Rules) -> list[Turn]:
-    """Return what `turns_of` does, by what is told between quotes or dashes."""
-    texts, pending, heard = parts.texts, parts.texts[0].strip(), True
+def _turns_beside_narration(parts: Parts, number: int, rules: Rules) -> list[Turn]:
+    texts, before, spoken = parts.texts, parts.texts[0].strip(), True
+    is_speech = IS_SPEECH_BEHIND_DASH if parts.pair is None else IS_SPEECH
     turns: list[Turn] = []
-    turn: Turn | None = None
+    quote = Quote(turns, parts, rules)
     for place in range(1, len(texts), 2):
-        speech, after = texts[place].strip(), texts[place + 1].strip()
-        told = told_after(speech, after, rules) if speech and after else None
-        lead = told_before(pending, rules) if pending else None
-        tagged = (told is not None and _unheard(told, after[:_NEAR], rules)) or (
-            lead is not None and _unheard(lead, pending[-_FAR:], rules)
-        )
-        heard = not tagged and (heard or lead is not None)
-        goes_on = turn is not None or parts.begins_open
-        if not heard or not (_is_speech(speech, pending, after, told or lead, goes_on, parts, rules)):
-            pending = _unsaid(pending, speech, after, parts)
+        quote.read(texts[place].strip(), before, texts[place + 1].strip())
+        if quote.lead is not None or quote.tag is not None:  # only a tag makes it a thought, or speech behind one
+            spoken = (spoken or quote.lead is not None) and not quote.is_thought()
+        if not (spoken and is_speech.decide(quote)):
+            before = quote.as_narration()
             continue
-        new = turn is None or _another(turns, pending, speech, lead, told, parts, rules)
-        if turn is not None and pending:
-            turn.narration.append(pending)
-        if turn is None or new:
-            turn = Turn([speech], [number], lead=pending)
-            turn.further = any([each is not None and each.verb in rules.goes_on for each in (lead, told)])
-            turns.append(turn)
-            if pending and lead is None and told is None:
-                turn.doubts.append(Doubt.WITHIN)
+        if not turns or ANOTHER_SPEAKER.decide(quote):
+            turns.append(_begun(quote, number))
         else:
-            turn.doubts += _doubts_between(turn, pending, lead, told, rules)
-            if pending[:1] == "," and speech[0].islower() and turn.texts[-1][-1] not in _ENDS:
-                turn.texts[-1] += ","
-            turn.texts.append(speech)
-        turn.hear(lead)
-        turn.hear(told)
-        pending = after
-    if turn is not None:
-        turn.tail = pending
-        turn.open = parts.ends_open
-        if pending:
-            turn.narration.append(pending)
+            _continue(turns[-1], quote)
+        before = quote.after
+    if turns:
+        turns[-1].tail = before
+        turns[-1].open = parts.ends_open
+        if before:
+            turns[-1].narration.append(before)
     _doubt(turns, rules)
     return turns
 
 
-def _doubts_between(turn: Turn, between: str, lead: Speaker | None, told: Speaker | None, rules: Rules) -> list[Doubt]:
-    """Return what is doubtful of a turn that goes on over some narration in its paragraph."""
-    if not (_CAPITAL.match(between) or _NEW_SENTENCE.search(between)):
-        return []
-    if (lead is not None and same(turn, lead, rules)) or (told is not None and same(turn, told, rules)):
-        return []
-    return [Doubt.LED] if lead is not None and lead.verb not in rules.goes_on else [Doubt.JOINED]
+def _begun(quote: Quote, number: int) -> Turn:
+    before, lead, tag = quote.before, quote.lead, quote.tag
+    if before and quote.turns:
+        quote.turns[-1].narration.append(before)
+    turn = Turn([quote.speech], [number], lead=before)
+    if lead is not None or tag is not None:
+        turn.further = _continues_by_tag(lead, quote.rules) or _continues_by_tag(tag, quote.rules)
+        turn.attribute(lead)
+        turn.attribute(tag)
+    elif before:
+        turn.doubts.append(Doubt.WITHIN)
+    return turn
+
+
+def _continue(turn: Turn, quote: Quote) -> None:
+    speech, before, lead, tag = quote.speech, quote.before, quote.lead, quote.tag
+    if before:
+        turn.narration.append(before)
+        if _CAPITAL.match(before) or _NEW_SENTENCE.search(before):
+            _doubt_over_sentence(turn, lead, tag, quote.rules)
+        if before[0] == "," and speech[0].islower() and turn.texts[-1][-1] not in _ENDS:
+            turn.texts[-1] += ","
+    turn.texts.append(speech)
+    if lead is not None or tag is not None:
+        turn.attribute(lead)
+        turn.attribute(tag)
+
+
+def _continues_by_tag(tag: Speaker | None, rules: Rules) -> bool:
+    return tag is not None and tag.verb in rules.goes_on
+
+
+def _doubt_over_sentence(turn: Turn, lead: Speaker | None, tag: Speaker | None, rules: Rules) -> None:
+    """Add the doubt about a turn that continues over a sentence of narration in its paragraph."""
+    if (lead is not None and same(turn, lead, rules)) or (tag is not None and same(turn, tag, rules)):
+        return
+    turn.doubts.append(Doubt.LED if lead is not None and lead.verb not in rules.goes_on else Doubt.JOINED)
 
 
 def _doubt(turns: Sequence[Turn], rules: Rules) -> None:
-    """Note what is doubtful of the turns of a paragraph."""
     for turn in turns:
         if len(turns) > 1:
             turn.doubts.append(Doubt.TWO)
@@ -175,75 +456,11 @@ def _doubt(turns: Sequence[Turn], rules: Rules) -> None:
                 turn.doubts.append(Doubt.UNHEARD)
 
 
-def unheard(narration: str, rules: Rules) -> bool:
-    """Say whether some narration leads in, with a colon, what is thought, said to oneself, or written."""
+def leads_in_unspoken(narration: str, rules: Rules) -> bool:
+    """Return whether narration leads in, with a colon, what is thought, said to oneself, or written."""
     if narration.rstrip("—–- ")[-1:] != ":":
         return False
-    told = told_before(narration, rules)
-    if told is None or told.verb in rules.writes:
+    tag = tag_before(narration, rules)
+    if tag is None or tag.verb in rules.writes:
         return rules.writes.meet(small_words(narration[-_NEAR:]))
-    return told.verb in rules.thinks or rules.to_self.within(narration[-_NEAR:])
-
-
-def _another(
-    turns: Sequence[Turn],
-    between: str,
-    speech: str,
-    lead: Speaker | None,
-    told: Speaker | None,
-    parts: Parts,
-    rules: Rules,
-) -> bool:
-    """Say whether another person speaks after some narration in the same paragraph."""
-    turn = turns[-1]
-    dashed = parts.pair is None
-    if between in _BETWEEN_TURNS:
-        return turn.texts[-1][-1] in ".!?…" and speech[0] not in ".,;:…" and not speech[0].islower()
-    if speech[0] in ",;:" or (speech[0].islower() and turn.texts[-1][-1] == ","):
-        return False  # the sentence goes on
-    if lead is not None and lead.verb not in rules.goes_on:
-        unknown = not (turn.name or turn.person or turn.verbs)
-        if differ(turn, lead, rules) or (lead.name and unknown):
-            return True
-        if len(turns) > 1 and not turn.name and same(turns[-2], lead, rules):
-            return True  # whom the turn answers
-    if told is not None and told.name and not turn.name and turn.verbs and between.endswith("."):
-        return told.verb not in rules.goes_on  # "‘Where?’ said he. ‘Here,’ said the other."
-    if rules.run_in and not dashed and _RUN_IN.search(between) and not speech[0].islower():
-        return True
-    if rules.run_in and dashed and turn.verbs and between.endswith(".") and told is not None:
-        return told.verb not in rules.goes_on and (told.name is not None or told.person is not None)
-    return told is not None and differ(turn, told, rules)
-
-
-def _unheard(told: Speaker, near: str, rules: Rules) -> bool:
-    """Say whether what is quoted is thought, or said to oneself."""
-    return told.verb in rules.thinks or rules.to_self.within(near)
-
-
-def _is_speech(
-    speech: str, before: str, after: str, told: Speaker | None, goes_on: bool, parts: Parts, rules: Rules
-) -> bool:
-    """Say whether what stands between quotes is said, and not a word, a title, a letter or a song."""
-    letter = _LETTER.search(speech)
-    if letter is None:
-        return False
-    if parts.pair is None:
-        return not _NUMERAL.fullmatch(speech)
-    if parts.begins_open and before == "":
-        return True
-    marked = speech[-1] in _ENDS or after[:1] == ","
-    if not before:
-        return marked or told is not None or parts.ends_open or not after
-    end = before[-1]
-    if end not in ":," and told is None and not goes_on and speech[letter.start()].islower():
-        return False
-    if not goes_on and (told is None or told.verb in rules.writes) and rules.writes.meet(small_words(before[-_NEAR:])):
-        return False
-    if end.isalnum() or end in "’')":
-        said = goes_on or told_after(speech, after, rules) is not None if after else goes_on
-        if not said:
-            clause = small_words(_CLAUSE_END.split(before[-_NEAR:])[-1])
-            said = told is not None and speech[letter.start()].isupper() and rules.says.meet(clause)
-        return marked and said and len(speech) > 1
-    return marked or told is not None
+    return tag.verb in rules.thinks or rules.to_self.within(narration[-_NEAR:])

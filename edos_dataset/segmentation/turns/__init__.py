@@ -1,1 +1,1 @@
-"""Who speaks on, and who begins: scorers of the borders between sentences, and the stage that decides by them."""
+"""Turn segmentation: scorers of the boundaries between sentences, and the stage that decides by their scores."""

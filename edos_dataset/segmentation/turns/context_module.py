@@ -1,5 +1,5 @@
-"""The network of `edos_dataset.segmentation.turns.context`, as it is learned and carried out: an encoder that reads
-windows of sentences, and a head on what it makes of the marks between them.
+"""The network of `edos_dataset.segmentation.turns.context`, for training and use: an encoder that reads windows of
+sentences, and a head on its states at the marks between them.
 """
 
 from typing import Any, cast
@@ -12,18 +12,19 @@ from edos_dataset.encoders.encoder import model_folder
 from edos_dataset.segmentation.turns.net import BINS, EVIDENCE
 
 DROPOUT = 0.1
-"""Of the head's hidden layer in training; the encoder drops nothing."""
+"""Dropout of the head's hidden layer in training; the encoder has none."""
 
 
 class ContextNet(nn.Module):
     """The network.
 
-    The evidence of a seam is added to the word embedding of its mark, so every layer of the encoder sees it. The head
-    reads the last layer at the mark and at the token behind it.
+    The evidence of a boundary is added to the word embedding of its mark, so every layer of the encoder sees it. The
+    head reads the last layer at the mark and at the token after it.
 
     Args:
-        backbone: an encoder as `model_folder` knows it, whose form is taken; its weights are not (`changes.restore`).
-        attention: how transformers computes it: "sdpa" is faster forwards, "eager" backwards on a CPU.
+        backbone: an encoder by a name that `model_folder` accepts; only its architecture is used, as `changes.restore`
+            loads the weights.
+        attention: implementation in transformers; on a CPU, "sdpa" is faster forwards and "eager" backwards.
     """
 
     def __init__(self, backbone: str, attention: str = "sdpa") -> None:
@@ -45,15 +46,15 @@ class ContextNet(nn.Module):
         """Return the log-odds of "same turn", float32 [sentences].
 
         Args:
-            ids: int64 [windows, longest], as all of `windows.Batch`.
+            ids: int64 [windows, longest], like the other arguments from a `Batch`.
             mask: int64 [windows, longest].
             marks: int64 [sentences, 2].
             evidence: int64 [sentences, len(EVIDENCE)].
         """
         row, place = marks[:, 0], marks[:, 1]
         words = self.encoder.get_input_embeddings()(ids)
-        told = self.evidence(evidence).sum(1).to(words.dtype)
-        read = words + torch.zeros_like(words).index_put((row, place), told)
+        embedded = self.evidence(evidence).sum(1).to(words.dtype)
+        read = words + torch.zeros_like(words).index_put((row, place), embedded)
         states = self.encoder(inputs_embeds=read, attention_mask=mask).last_hidden_state
         log_odds: torch.Tensor = self.head(torch.cat([states[row, place], states[row, place + 1]], 1))
         return log_odds.squeeze(1).float()

@@ -1,11 +1,11 @@
 """A small convolutional network over words and sentences: stronger than the paper's SVM at the same speed.
 
-Words are embedded, filtered three at a time and pooled to a vector a sentence, beside the three first and three last
-words. Two layers of filters then run over the sentences of a document, so a seam is judged with the sentences around
-it; blocks, times and dashes come in as evidence of each sentence. `training/turns/net_fit.py` learns it; here it is
-carried out in numpy, so that a run needs neither torch nor a second file format.
+Words are embedded, convolved three at a time and pooled to one vector per sentence, which is joined with the first
+three and last three words. Two convolutional layers over the sentences of a document then judge a boundary together
+with the sentences around it; blocks, times and dashes enter as evidence of each sentence. `training/turns/net_fit.py`
+trains it; here it runs in numpy, so that a run needs neither torch nor a second file format.
 
-A document is carried out by itself, so that its scores are the same bits whatever else is in a batch.
+Each document is scored separately, so its scores are bit-identical whatever else is in a batch.
 """
 
 import json
@@ -38,15 +38,15 @@ EVIDENCE = (
     "talk.echo",
     "talk.person",
 )
-"""The evidence of a sentence that the network sees; what `turn_evidence` says of its neighbours it sees there."""
+"""The evidence of a sentence that the network sees; evidence about its neighbours is seen at the neighbours."""
 
 BINS = 20
-"""Values that one piece of evidence may have."""
+"""Number of values that one piece of evidence may have."""
 
-EDGE = 3  # words at either end of a sentence that are seen in their order
-CASES = 3  # how turn_tokens tells words by their capitals
+EDGE = 3  # words at either end of a sentence that are seen in order
+CASES = 3  # kinds of capitalisation that `tokens` distinguishes
 SPECIAL = 2
-"""Rows of the embedding before those of the vocabulary: nothing, and a word that is not in it."""
+"""Rows of the embedding before the vocabulary: the empty word, and words outside the vocabulary."""
 
 _FILE = "net.safetensors"
 PLACES = np.zeros(UNKNOWN + 1, np.int64)
@@ -57,12 +57,12 @@ PLACES[[INSIDE, OUTSIDE, UNKNOWN]] = range(BINS - 3, BINS)
 
 @dataclass(frozen=True, eq=False)
 class NetInputs:
-    """What the network sees of one document. Before the words of each sentence and behind the last stands an empty one.
+    """The network's input for one document, with an empty word before each sentence and after the last.
 
     Attributes:
         words: int64 [tokens + sentences + 1], rows of the embedding; 0 is the empty word.
         cases: int64 [tokens + sentences + 1], rows of the embedding of capitals; 0 is the empty word's.
-        starts: int64 [sentences + 1], where the empty word before each sentence stands, and the last one.
+        starts: int64 [sentences + 1], positions of the empty words.
         evidence: int64 [sentences, len(EVIDENCE)], rows of the embedding of evidence.
     """
 
@@ -73,23 +73,23 @@ class NetInputs:
 
 
 def evidence_rows(reading: Reading) -> Ints:
-    """Return the rows of the embedding of evidence that sentences have: int64 [sentences, len(EVIDENCE)]."""
+    """Return the rows of the embedding of evidence for each sentence, int64 [sentences, len(EVIDENCE)]."""
     columns = [PLACES[reading.evidence[name].astype(np.int64)] + BINS * at for at, name in enumerate(EVIDENCE)]
     return np.stack(columns, axis=1)
 
 
 def read_inputs(reading: Reading, vocabulary: Hashes) -> Iterator[NetInputs]:
-    """Yield what the network sees of each document.
+    """Yield the network's input for each document.
 
     Args:
         reading: the documents.
-        vocabulary: rising hashes of small-lettered words (`turn_tokens.Tokens.surface`).
+        vocabulary: hashes of lower-case words (`tokens.Tokens.surface`), ascending.
     """
     tokens, offsets, seen = reading.tokens, reading.offsets, evidence_rows(reading)
     place = np.searchsorted(vocabulary, tokens.surface)
     known = np.r_[vocabulary, np.uint64(0)][place] == tokens.surface
     opens = np.zeros(len(place) + 1, np.int64)
-    opens[tokens.offsets[:-1]] = 1  # an empty sentence marks the next one, which is opened there anyway
+    opens[tokens.offsets[:-1]] = 1  # of an empty sentence this marks the next one, which begins there anyway
     words = np.where(known, place + SPECIAL, 1)
     cases = 1 + tokens.case + CASES * opens[:-1]
     for begin, end in pairwise(offsets.tolist()):
@@ -104,12 +104,12 @@ def read_inputs(reading: Reading, vocabulary: Hashes) -> Iterator[NetInputs]:
 
 @dataclass(frozen=True, eq=False)
 class NetScorer:
-    """Score by P(same turn) of the network.
+    """Scores boundaries by the network's P(same turn).
 
     Attributes:
-        weights: the parameters by name, as `Net` of training/turns/net_module.py exports them; embeddings are int8 with
-            a scale a column, the others float16.
-        vocabulary: uint64 [words], rising hashes of the words that have an embedding.
+        weights: the parameters by name, as exported by `Net` in training/turns/net_fit.py; embeddings are int8 with a
+            scale per column, the others float16.
+        vocabulary: uint64 [words], hashes of the words that have an embedding, ascending.
         languages: ISO 639-1 codes of the languages that it was trained on.
         record: how it was made: data, metrics, licences.
     """
@@ -121,7 +121,7 @@ class NetScorer:
     _full: dict[str, Floats] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Unpack the weights, and try them."""
+        """Unpack the weights and try them out."""
         words = len(self.vocabulary) + SPECIAL
         if self.weights["words"].shape[0] != words:
             raise ValueError(
@@ -130,7 +130,7 @@ class NetScorer:
             )
         if self.vocabulary.dtype != np.uint64 or (self.vocabulary[1:] <= self.vocabulary[:-1]).any():
             raise ValueError("the vocabulary must be rising hashes, uint64")
-        # In the order in which files hold them: products of arrays that lie otherwise differ in the last bit.
+        # C order, as in the files: products of arrays in another memory layout differ in the last bit.
         self._full.update({name: value.astype(np.float32, order="C") for name, value in self.weights.items()})
         self._full["words"] *= self._full.pop("words_scale")
         if not self.languages or not all(isinstance(language, str) for language in self.languages):
@@ -145,11 +145,11 @@ class NetScorer:
 
     @property
     def identity(self) -> str:
-        """Digest (16 hex digits) of all that decides a score, for fingerprints."""
+        """Digest (16 hex digits) of everything that affects a score, for fingerprints."""
         return identify(self._packed())
 
     def same_turn(self, table: pa.Table) -> Floats:
-        """Score every sentence of some documents; see TurnScorer."""
+        """Score every sentence of the documents; see TurnScorer."""
         return probabilities(self.log_odds(read(table, self.languages[0])))
 
     def log_odds(self, reading: Reading) -> Doubles:
@@ -166,7 +166,7 @@ class NetScorer:
         words += full["cases"].take(document.cases, axis=0)
         vectors = self._sentence_vectors(words, document.starts)
         seen = full["evidence"].take(document.evidence[:, 0], axis=0)
-        for rows in document.evidence.T[1:]:  # a sum over all of them at once takes four times as long
+        for rows in document.evidence.T[1:]:  # summing all of them at once takes four times as long
             seen += full["evidence"].take(rows, axis=0)
         sentences = np.hstack([vectors, _relu(seen)])
         hidden = _relu(_convolve(sentences, full["first.weight"], full["first.bias"]))
@@ -178,7 +178,7 @@ class NetScorer:
     def _sentence_vectors(self, words: Floats, starts: Ints) -> Floats:
         full = self._full
         filtered = _convolve(words, full["filter.weight"], full["filter.bias"])
-        filtered[starts] = 0  # the empty words only part sentences, and their 0 is the relu
+        filtered[starts] = 0  # empty words only separate sentences; their 0 makes the maximum a ReLU
         pooled = _pool(filtered, starts)
         begin, end = starts[:-1, None], starts[1:, None]
         steps = np.arange(1, EDGE + 1)
@@ -194,11 +194,11 @@ class NetScorer:
 
     @classmethod
     def load(cls, folder: str | Path) -> "NetScorer":
-        """Load what `save` wrote.
+        """Load a scorer that `save` wrote.
 
         Raises:
             FileNotFoundError: the folder holds no such scorer.
-            ValueError: a file of it is damaged.
+            ValueError: one of its files is damaged.
         """
         weights, facts, record = read_folder(folder, _FILE)
         with usable(Path(folder) / _FILE):
@@ -213,26 +213,26 @@ def _relu(values: Floats) -> Floats:
 
 
 def _pool(values: Floats, starts: Ints) -> Floats:
-    """Return the greatest of each group of rows, [groups, width], in a seventh of the time of `np.maximum.reduceat`;
-    groups begin at `starts`, [groups + 1] with the last one's end, and none is empty.
+    """Return the maximum of each group of rows, [groups, width], seven times as fast as `np.maximum.reduceat`.
+
+    Groups begin at `starts`, [groups + 1], which also has the end of the last one; none is empty.
     """
     sizes = np.diff(starts)
     longest = np.argsort(-sizes, kind="stable")
     first = starts[longest]
     greatest = values.take(first, axis=0)
-    reaching = len(sizes) - np.cumsum(np.bincount(sizes))  # [place]: groups that have a row there, the longest ones
+    reaching = len(sizes) - np.cumsum(np.bincount(sizes))  # [place]: number of groups with a row there
     for place, groups in enumerate(reaching[1:-1].tolist(), 1):
         np.maximum(greatest[:groups], values.take(first[:groups] + place, axis=0), out=greatest[:groups])
     return greatest[np.argsort(longest)]
 
 
 def _convolve(values: Floats, weight: Floats, bias: Floats) -> Floats:
-    """Return bias + the sum over steps of the row `step` further on times the weights of that step; beyond the ends
-    there are zeros.
+    """Return the convolution of rows, padded with zeros, plus the bias, [rows, out].
 
     Args:
         values: [rows, width].
-        weight: [width, steps * out], the steps from the farthest row before to the farthest behind.
+        weight: [width, steps * out], steps in order from the farthest row before to the farthest row after.
         bias: [out].
     """
     out = len(bias)

@@ -1,17 +1,17 @@
-"""Turns by the marks that subtitlers set and by how people take turns, weighed on real speakers.
+"""Turns by subtitlers' marks and by how people take turns, with weights fitted to real speakers.
 
-The weights are those of a logistic regression, rounded, fitted on 173 episodes of two series and 30 of a third whose
-sentences carry speaker names; the bias was set so that new turns have the best F1 there. On the other half of the
-episodes, against parting at every block and every dash ("borders") and always parting:
+The weights are the rounded ones of a logistic regression on 173 episodes of two series and 30 of a third, whose
+sentences carry speaker names; the bias maximises the F1 of new turns there. On the other half of the episodes, compared
+with a new turn at every block and every dash ("boundaries") and at every sentence ("always"):
 
                      accuracy                            F1 of a new turn
-    two series       77.9 %  (borders 71.9, always 51.3)   0.808  (0.785, 0.678)
-    the third        75.5 %  (borders 66.1, always 49.9)   0.778  (0.744, 0.666)
-    without dashes   68.8 % and 67.4 %  (borders 63.0, 58.0)
+    two series       77.9 %  (boundaries 71.9, always 51.3)   0.808  (0.785, 0.678)
+    the third        75.5 %  (boundaries 66.1, always 49.9)   0.778  (0.744, 0.666)
+    without dashes   68.8 % and 67.4 %  (boundaries 63.0, 58.0)
 
-Of the turns 7 % and 10 % then hold more than one speaker; 27 % and 28 % of the turns that follow another are by the
-same speaker. The word lists were drawn up from the first half of the two series and from all of the third, so its
-figure is a little too good.
+7 % and 10 % of the turns then hold more than one speaker; 27 % and 28 % of the turns that follow another are by the
+same speaker. The word lists come from the first half of the two series and from all of the third, so the third's figure
+is slightly too high.
 """
 
 from dataclasses import dataclass
@@ -23,18 +23,18 @@ import pyarrow.compute as pc
 
 from edos_dataset.arrays import flags, unnest
 
-_BIAS = 0.19  # no sum of weights with it is 0, so no decision at 0.5 hangs on rounding
+_BIAS = 0.19  # no sum of weights with it is 0, so no decision at 0.5 depends on rounding
 _INNER_DASH = -5.6  # a dash that is not the first of its block: the subtitler's own mark of a new speaker
 _LONE_DASH = -3.0  # the only dash of its block: the style in which each new speaker gets a dash
-_OPENING_DASH = -0.6  # the first of two dashes only says that the block holds two speakers
+_OPENING_DASH = -0.6  # the first of two dashes only shows that the block has two speakers
 _SAME_BLOCK = 3.5
-_BORDER = {
+_AT_BOUNDARY = {
     "pause": -0.4,  # 0.3 s or more: longer ones add nothing
     "asked": -1.1,  # the sentence before was a question
     "asks": -0.4,  # this one is
-    "asked_and_asks": 1.2,  # one speaker asks on
+    "asked_and_asks": 1.2,  # one speaker asks again
     "left_open": 0.6,  # the sentence before ended with ... or -- or a comma, or without a mark
-    "taken_up": 1.0,  # this one begins with ... or a small letter
+    "taken_up": 1.0,  # this one begins with ... or a lower-case letter
     "short": -0.6,  # at most three words
     "short_before": 0.2,  # at most two
     "same_person": 0.6,  # both only "I", or both only "you"
@@ -79,7 +79,7 @@ _HESITATED = (
 
 @dataclass(frozen=True)
 class RuleScorer:
-    """Score by dashes, blocks, pauses, marks of continuation, and the words by which people answer or go on."""
+    """Scores by dashes, blocks, pauses, marks of continuation, and the words with which people answer or continue."""
 
     languages: ClassVar[tuple[str, ...] | None] = None
     identity: ClassVar[str] = ""
@@ -95,18 +95,18 @@ class RuleScorer:
         weight = np.full(len(sentences), _BIAS)
         weight += _SAME_BLOCK * (inside & ~dash) + _INNER_DASH * (inside & dash)
         weight += np.where(dashes > 1, _OPENING_DASH, _LONE_DASH) * (~inside & dash)
-        for name, holds in _border_evidence(sentences, offsets).items():
-            weight += _BORDER[name] * (holds & ~inside)
+        for name, holds in _boundary_evidence(sentences, offsets).items():
+            weight += _AT_BOUNDARY[name] * (holds & ~inside)
         score: np.ndarray = (1 / (1 + np.exp(-weight))).astype(np.float32)
         score[offsets[:-1][np.diff(offsets) > 0]] = np.nan
         return score
 
 
 def _blocks(sentences: pa.StructArray, offsets: np.ndarray, dash: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Say which sentences begin in the block in which the one before ended, and how many dashes there are in the block
-    in which each begins.
+    """Return which sentences begin in the block where the previous one ended, and the number of dashes in the block
+    where each begins.
     """
-    # NaN, where unknown, equals nothing
+    # unknown blocks are NaN, which equals nothing
     first, last = (sentences.field(name).to_numpy(zero_copy_only=False) for name in ("first_block", "last_block"))
     inside = np.r_[False, first[1:] == last[:-1]]
     inside[offsets[:-1][np.diff(offsets) > 0]] = False
@@ -114,10 +114,8 @@ def _blocks(sentences: pa.StructArray, offsets: np.ndarray, dash: np.ndarray) ->
     return inside, np.bincount(group, weights=dash)[group]
 
 
-def _border_evidence(sentences: pa.StructArray, offsets: np.ndarray) -> dict[str, np.ndarray]:
-    """Say what holds of each sentence and the one before; of the first of a document nothing that is said has a
-    meaning.
-    """
+def _boundary_evidence(sentences: pa.StructArray, offsets: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the evidence between each sentence and the previous one; meaningless for the first of a document."""
     texts = sentences.field("text")
     start = sentences.field("start").to_numpy(zero_copy_only=False)
     end = sentences.field("end").to_numpy(zero_copy_only=False)
@@ -148,8 +146,8 @@ def _border_evidence(sentences: pa.StructArray, offsets: np.ndarray) -> dict[str
 
 
 def _where_unusual(holds: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """Drop what holds of more than a quarter of a document's sentences: who writes no full stops or capitals means
-    nothing by leaving them out.
+    """Drop evidence that holds for more than a quarter of a document's sentences, such as the lack of full stops in a
+    document that has none.
     """
     total = np.r_[0, np.cumsum(holds)]
     lengths = np.diff(offsets)

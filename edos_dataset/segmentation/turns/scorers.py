@@ -1,6 +1,7 @@
-"""The scorers of borders between sentences, by name."""
+"""The scorers of boundaries between sentences, by name."""
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -8,36 +9,41 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from edos_dataset.arrays import Doubles, Floats
+from edos_dataset.encoders.folders import read_json
+from edos_dataset.segmentation.turns.evidence import Reading, probabilities, read
+from edos_dataset.segmentation.turns.net import NetScorer
 from edos_dataset.segmentation.turns.rules import RuleScorer
+from edos_dataset.segmentation.turns.svm import SvmScorer
 
 
 class TurnScorer(Protocol):
-    """What says whether a sentence belongs to the same turn as the one before."""
+    """Scores whether a sentence belongs to the same turn as the previous one."""
 
     @property
     def languages(self) -> tuple[str, ...] | None:
-        """Two-letter codes of the languages that it can judge; None is any."""
+        """Two-letter codes of the languages that it can score; None for all."""
         ...
 
     @property
     def identity(self) -> str:
-        """Hash of the weights; empty where the code is all there is."""
+        """Hash of the weights; empty if there are none."""
         ...
 
     @property
     def record(self) -> dict[str, Any]:
-        """How it was made: data, metrics, licences; empty where nothing was learned."""
+        """How it was made: data, metrics, licences; empty if nothing was learned."""
         ...
 
     def same_turn(self, table: pa.Table) -> np.ndarray:
-        """Score every sentence of some documents; the score of one must not depend on the other documents.
+        """Score every sentence of the documents; a document's scores must not depend on the others.
 
         Args:
             table: SENTENCES.
 
         Returns:
-            float32 [sentences], all documents in order, 0 to 1: how surely the speaker of the sentence before goes on;
-            NaN for the first of a document.
+            float32 [sentences], all documents in order, 0 to 1: the probability that the speaker of the previous
+            sentence continues; NaN for the first of a document.
         """
         ...
 
@@ -50,26 +56,19 @@ def _rules() -> TurnScorer:
 
 
 def _svm(folder: Path = _WEIGHTS / "svm") -> TurnScorer:
-    from edos_dataset.segmentation.turns.svm import SvmScorer
-
     return SvmScorer.load(folder)
 
 
 def _net(folder: Path = _WEIGHTS / "net") -> TurnScorer:
-    from edos_dataset.segmentation.turns.net import NetScorer
-
     return NetScorer.load(folder)
 
 
 def _blend(folder: Path = _WEIGHTS) -> TurnScorer:
-    from edos_dataset.segmentation.turns.blend import BlendScorer
 
     return BlendScorer.load(folder)
 
 
 def _context(folder: Path = _WEIGHTS / "context") -> TurnScorer:
-    """Read the encoder in a folder; the shipped blend has a voice beside it."""
-    from edos_dataset.segmentation.turns.blend import BlendScorer
     from edos_dataset.segmentation.turns.context import ContextScorer
 
     encoder = ContextScorer.load(folder)
@@ -83,9 +82,7 @@ SCORERS: dict[str, Callable[[], TurnScorer]] = {
     "blend": _blend,
     "context": _context,
 }
-"""What makes the scorers, by the name that a recipe gives. Learned ones read their weights when they are made, and
-import what they need only then.
-"""
+"""The scorers by their names in recipes. Learned ones read their weights when they are made."""
 
 _FILES: dict[str, Callable[[Path], TurnScorer]] = {
     "svm.safetensors": _svm,
@@ -96,11 +93,11 @@ _FILES: dict[str, Callable[[Path], TurnScorer]] = {
 
 
 def load_scorer(name: str) -> TurnScorer:
-    """Return a scorer; it is made at its first use in a process.
+    """Return a scorer, which is made at its first use in a process.
 
     Args:
-        name: in SCORERS, or a folder of weights that `training/train_turn_segmenter.py` or
-            `training/train_context_scorer.py` wrote.
+        name: a name in SCORERS, or a folder of weights from `training/train_turn_segmenter.py` or
+            `training/train_context_scorer.py`.
 
     Raises:
         ValueError: it is neither.
@@ -111,7 +108,7 @@ def load_scorer(name: str) -> TurnScorer:
 
 
 def maker(folder: str) -> Callable[[Path], TurnScorer]:
-    """Return what reads a folder of weights, known by its files."""
+    """Return the function that reads a folder of weights, chosen by its files."""
     for file, make in _FILES.items():
         if (Path(folder) / file).is_file():
             return make
@@ -124,3 +121,78 @@ def maker(folder: str) -> Callable[[Path], TurnScorer]:
 @lru_cache(maxsize=4)
 def _made(make: Callable[..., TurnScorer], *folder: Path) -> TurnScorer:
     return make(*folder)
+
+
+def blend(*log_odds: Doubles) -> Floats:
+    """Return the probabilities of the mean of several log-odds, each [sentences]."""
+    return probabilities(np.mean(log_odds, axis=0))
+
+
+class Part(Protocol):
+    """A learned scorer that can be part of a blend."""
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """ISO 639-1 codes of the languages that it was trained on."""
+        ...
+
+    @property
+    def identity(self) -> str:
+        """Digest of everything that affects a score."""
+        ...
+
+    def log_odds(self, reading: Reading) -> Doubles:
+        """Return the log-odds of "same turn" of every sentence; NaN for the first of a document."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class BlendScorer:
+    """Scores by the mean of the log-odds of several scorers.
+
+    Attributes:
+        parts: the scorers, of equal weight; one may be a blend itself.
+        record: the metrics of the blend; the records of the parts say how they were made.
+    """
+
+    parts: tuple[Part, ...]
+    record: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raise ValueError if the parts have no common language."""
+        if not self.languages:
+            raise ValueError(
+                "the scorers of a blend know no language in common: "
+                + " and ".join(", ".join(part.languages) for part in self.parts)
+            )
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """The languages that all parts support."""
+        first, *others = (part.languages for part in self.parts)
+        return tuple(language for language in first if all(language in known for known in others))
+
+    @property
+    def identity(self) -> str:
+        """Digests of all parts."""
+        return "".join(part.identity for part in self.parts)
+
+    def same_turn(self, table: pa.Table) -> Floats:
+        """Score every sentence of the documents, which are read once; see TurnScorer."""
+        return probabilities(self.log_odds(read(table, self.languages[0])))
+
+    def log_odds(self, reading: Reading) -> Doubles:
+        """Return the log-odds of "same turn" of every sentence; NaN for the first of a document."""
+        means: Doubles = np.mean([part.log_odds(reading) for part in self.parts], axis=0)
+        return means
+
+    @classmethod
+    def load(cls, folder: str | Path) -> "BlendScorer":
+        """Load the SVM and the network from the subfolders `svm` and `net`, and the blend's `record.json`.
+
+        Raises:
+            FileNotFoundError: one of them is missing.
+            ValueError: a file is damaged, or the two have no common language.
+        """
+        folder = Path(folder)
+        return cls((SvmScorer.load(folder / "svm"), NetScorer.load(folder / "net")), read_json(folder / "record.json"))

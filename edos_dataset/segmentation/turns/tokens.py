@@ -1,5 +1,5 @@
-"""Sentences to a flat stream of tokens with their lemmas. All work on strings is done once for each distinct piece of
-text between two spaces.
+"""Splits sentences into a flat stream of tokens with lemmas. Each distinct piece of text between spaces is processed
+once.
 """
 
 import re
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import simplemma
 
 from edos_dataset.arrays import Hashes, Ints
-from edos_dataset.languages.codes import CAPITALISED_NOUNS, primary_language
+from edos_dataset.languages import CAPITALISED_NOUNS, primary_language
 from edos_dataset.text import hash64
 
 _TOKEN = re.compile(
@@ -22,7 +22,7 @@ _TOKEN = re.compile(
 )
 _CURLY = str.maketrans("’", "'")
 NAME = np.uint64(hash64("<name>"))
-"""Hash that stands for a name where these are masked."""
+"""Hash that replaces masked names."""
 
 _LONGEST_WORD = 40  # characters that are looked up
 WORD, MARK = 0, 1
@@ -31,17 +31,17 @@ LOWER, CAPITALISED, OTHER_CASE = 0, 1, 2
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """The tokens of some sentences, one sentence behind the other.
+    """The tokens of some sentences, sentence after sentence.
 
     Attributes:
-        surface: uint64 [tokens], hash of the small-lettered token; marks that mean the same ("...", "…") are one.
+        surface: uint64 [tokens], hash of the token in lower case; marks that mean the same ("...", "…") are equal.
         lemma: uint64 [tokens], hash of its lemma.
         kind: int8 [tokens], WORD or MARK.
         case: int8 [tokens], LOWER, CAPITALISED ("Anna") or OTHER_CASE ("I'm", "ANNA", "7").
-        word: int64 [tokens], number of the small-lettered token, below `words`; the same for all spellings that differ
+        word: int64 [tokens], number of the token in lower case, below `words`; the same for all spellings that differ
             in capitals only.
-        words: how many there are.
-        offsets: int64 [sentences + 1], where the tokens of each sentence begin.
+        words: the number of distinct ones.
+        offsets: int64 [sentences + 1], positions at which the tokens of each sentence begin.
     """
 
     surface: Hashes
@@ -58,8 +58,8 @@ def hash_tokens(texts: pa.StringArray, language: str | None) -> Tokens:
 
     Args:
         texts: one sentence each.
-        language: ISO 639-1 code, by which words are lemmatised; a word of a language without lemmatiser is its own
-            lemma.
+        language: ISO 639-1 code of the language, for lemmatisation; words of a language without a lemmatiser are their
+            own lemmas.
     """
     lists = pc.utf8_split_whitespace(texts)
     pieces = lists.flatten().dictionary_encode()
@@ -79,8 +79,9 @@ def hash_tokens(texts: pa.StringArray, language: str | None) -> Tokens:
 
 
 def mask_names(tokens: Tokens, documents: Ints) -> Tokens:
-    """Take every word that a document writes with a capital inside sentences, and never without one, for a name: names
-    of one show say nothing of another.
+    """Mask names, as those of one show say nothing about another.
+
+    A name is a word that a document capitalises inside sentences and never writes in lower case.
     """
     inner = np.ones(len(tokens.word), bool)
     inner[tokens.offsets[:-1][np.diff(tokens.offsets) > 0]] = False

@@ -1,1 +1,1 @@
-"""Books: Project Gutenberg's texts, TEI, HTML and EPUB read as blocks of one kind each."""
+"""Books: Project Gutenberg's texts, TEI, HTML and EPUB, read as blocks, each of one kind."""

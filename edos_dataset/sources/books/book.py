@@ -1,4 +1,4 @@
-"""What is read of a book: blocks of text, each of one kind, and what the file says of itself."""
+"""A book as read: blocks of text, each of one kind, and what the file states about itself."""
 
 from typing import NamedTuple
 
@@ -8,19 +8,19 @@ PARAGRAPH, HEADING, VERSE, SPEECH, NOTE, CONTENTS = "paragraph", "heading", "ver
 
 
 class Block(NamedTuple):
-    """A paragraph of a book: in NFC, its white space collapsed to single spaces."""
+    """A paragraph of a book, in NFC, with white space collapsed to single spaces."""
 
-    text: str  # a play's speech without the name before it
+    text: str  # without the name before a speech in a play
     kind: str = PARAGRAPH
     chapter: int = 0  # number of headings before it
     speaker: str | None = None  # of a SPEECH
 
 
 class Book(NamedTuple):
-    """A book: its blocks in their order, and what the file says of itself."""
+    """A book: its blocks in order, and what the file states about itself."""
 
     blocks: tuple[Block, ...]
-    language: str | None  # code as the file itself says it
+    language: str | None  # code that the file itself states
     title: str | None
     author: str | None
     year: int | None

@@ -1,11 +1,12 @@
-"""Of which kind a paragraph of plain text is, by its words and by the shape of its lines."""
+"""The kind of a paragraph of plain text, judged by its words and the shape of its lines."""
 
 import re
+from collections.abc import Callable
 
 from edos_dataset.sources.books.book import CONTENTS, HEADING, NOTE, PARAGRAPH, VERSE
 
 _NUMBER = r"(?:[0-9]{1,3}|[IVXLC]{1,8}|[ivxlc]{1,8})"
-_CHAPTER_WORDS = (  # as they stand in titles of chapters, in the seven languages and French
+_CHAPTER_WORDS = (  # of titles of chapters, in the seven languages and French
     "chapter|book|part|volume|act|scene|canto|letter|stave|preface|introduction|prologue|epilogue|conclusion|appendix"
     "|kapitel|buch|teil|theil|band|akt|aufzug|szene|vorwort|einleitung|nachwort"
     "|capítulo|capitulo|libro|parte|jornada|acto|escena|prólogo|epílogo|tomo"
@@ -48,38 +49,27 @@ _ENTRY_PAGED = re.compile(r".*(?:[ .]{3,80}|\s)\d{1,4}\s{0,20}$")
 _RULE = re.compile(r"[\s*·•.~_+=|–—-]*$")
 _SIGNS = frozenset("\"'“”„«»‘‹›–—-¿¡([")
 _QUOTES = _SIGNS - frozenset("([")
-_BEGINNINGS = (
-    "Trans",
-    "NOTE ",
-    "Nota ",
-    "Opmer",
-    "OPMER",
-    "Anmer",
-    "Produ",
-    "E-tex",
-    "Etext",
-    "This ",
-    "Credi",
-    "Scann",
-)
+_BEGINNINGS = (  # of paragraphs that may be a transcriber's
+    "Trans", "NOTE ", "Nota ", "Opmer", "OPMER", "Anmer", "Produ", "E-tex", "Etext", "This ", "Credi", "Scann",
+)  # fmt: skip
 _TERMINAL = frozenset(".!?…:;,»”\"’'—–-)]")
-_NARROW = 0.78  # of the width that lines are wrapped at
+_NARROW = 0.78  # of the width at which lines are wrapped
 _LONGEST_TITLE = 120  # characters
 _PROSE = 200
 
 
 class Kinds:
-    """Tells the kind of paragraphs.
+    """Decides the kind of paragraphs.
 
     Args:
-        width: columns that the lines of the book are wrapped at, 0 where they are not.
+        width: column at which the lines of the book are wrapped, 0 if they are not.
     """
 
     def __init__(self, width: int) -> None:
         self._narrow = _NARROW * max(width, 60) if width else 0.0
 
     def kind_of(self, text: str, blanks: int) -> str:
-        """Return the kind of a paragraph by itself, whatever stands around it.
+        """Return the kind of a paragraph by itself, regardless of its neighbours.
 
         Args:
             text: its lines.
@@ -93,50 +83,31 @@ class Kinds:
             return NOTE
         end = text.find("\n")
         if end < 0:
-            return self._kind_of_line(text.strip(), blanks)
+            return _kind_of_line(text.strip(), blanks)
         full = end > self._narrow > 0 and text[-1] in _TERMINAL
         if full and (first.isalpha() or first in _QUOTES) and not text.startswith(_BEGINNINGS):
-            return PARAGRAPH  # the common case, told without a look at the other lines
-        return self._kind_of_lines(text, blanks)
+            return PARAGRAPH  # the usual case, decided without a look at the other lines
+        return self._kind_of_lines(text, text.split("\n"), blanks)
 
-    def _kind_of_line(self, line: str, blanks: int) -> str:
-        if len(line) > _LONGEST_TITLE:
-            return PARAGRAPH
-        if line[0] in _SIGNS:
-            return HEADING if len(line) < 12 and _BETWEEN_DASHES.match(line) else PARAGRAPH
-        if _RULE.match(line):
-            return CONTENTS
-        if line[-1].isdecimal() and _PAGED.match(line):
-            return CONTENTS
-        if is_title(line) or (blanks > 1 and _NUMBERED.match(line)):
-            return HEADING
-        bare = line.strip("_= ")
-        if _TRANSCRIBER.match(line):
-            return CONTENTS
-        spaced = blanks > 1 and len(bare) < 70 and bare[0].isupper() and "_" not in bare
-        return HEADING if spaced and (line[-1] not in _TERMINAL or (line[0] == "_" and blanks > 1)) else PARAGRAPH
-
-    def _kind_of_lines(self, text: str, blanks: int) -> str:
-        lines = text.split("\n")
+    def _kind_of_lines(self, text: str, lines: list[str], blanks: int) -> str:
         if _TRANSCRIBER.match(text) or text.lstrip()[:2] in ("+-", "| "):
             return CONTENTS
-        if len(lines) <= 4 and len(text) <= 2 * _LONGEST_TITLE and text.lstrip()[0] not in _SIGNS and blanks:
-            start = lines[0].strip(" _=")
-            if is_title(start) and all(len(line) < 70 for line in lines) and not _is_entries(lines):
-                return HEADING
-            if text.isupper():
-                return HEADING
-        if (
-            (text[-1].isdigit() or len(lines[0]) < self._narrow)
-            and _is_entries(lines)
-            or (len(lines) > 3 and text.isupper())
-        ):
+        if blanks and _is_title_of_lines(text, lines):
+            return HEADING
+        if self._is_contents(text, lines):
             return CONTENTS
         return VERSE if self._is_verse(lines) else PARAGRAPH
 
+    def _is_contents(self, text: str, lines: list[str]) -> bool:
+        """Return whether it has entries like "I. The Mill ... 1 / II. The Fair ... 9", or over three lines of
+        capitals.
+        """
+        may_end_in_page = text[-1].isdigit() or len(lines[0]) < self._narrow
+        return (may_end_in_page and _is_entries(lines)) or (len(lines) > 3 and text.isupper())
+
     def _is_verse(self, lines: list[str]) -> bool:
-        """Whether lines end where a verse does, not where the page did: short of the margin and unevenly, mostly
-        with a capital behind.
+        """Return whether lines end where verses do instead of at the margin: early and unevenly, mostly followed by a
+        capital.
         """
         inner = [len(line.rstrip()) for line in lines[:-1]]
         longest = max(inner)
@@ -146,6 +117,56 @@ class Kinds:
             return False
         capitals = sum(line.lstrip(" _[(\"“‘„«»'—–-")[:1].isupper() for line in lines)
         return capitals >= 0.7 * len(lines) or (lines[0][:2] == "  " and longest < 0.8 * self._narrow)
+
+
+def _is_title_of_lines(text: str, lines: list[str]) -> bool:
+    """Return whether up to four short lines begin like a title, "CHAPTER I. / The Keeper", or are all in capitals."""
+    if len(lines) > 4 or len(text) > 2 * _LONGEST_TITLE or text.lstrip()[0] in _SIGNS:
+        return False
+    begins_so = is_title(lines[0].strip(" _="))
+    return (begins_so and all(len(line) < 70 for line in lines) and not _is_entries(lines)) or text.isupper()
+
+
+def _is_number_between_dashes(line: str, blanks: int) -> bool:
+    """Such as "— 14 —"."""
+    return line[0] in _SIGNS and len(line) < 12 and _BETWEEN_DASHES.match(line) is not None
+
+
+def _ends_in_page(line: str, blanks: int) -> bool:
+    """Such as "The Storm . . . . 12"."""
+    return line[-1].isdecimal() and _PAGED.match(line) is not None
+
+
+def _is_titled(line: str, blanks: int) -> bool:
+    """Such as "CHAPTER I.", or after two blank lines "3. Of the Sea"."""
+    return is_title(line) or (blanks > 1 and _NUMBERED.match(line) is not None)
+
+
+def _is_spaced_title(line: str, blanks: int) -> bool:
+    """A short line after two blank ones that is not a sentence, "Early Years", or is all in italics, "_A Dream._"."""
+    bare = line.strip("_= ")
+    spaced = blanks > 1 and len(bare) < 70 and bare[0].isupper() and "_" not in bare
+    return spaced and (line[-1] not in _TERMINAL or line[0] == "_")
+
+
+_RULES_OF_LINES: tuple[tuple[Callable[[str, int], object], str], ...] = (
+    (lambda line, blanks: len(line) > _LONGEST_TITLE, PARAGRAPH),
+    (_is_number_between_dashes, HEADING),
+    (lambda line, blanks: line[0] in _SIGNS, PARAGRAPH),  # "“Where is he?”"
+    (lambda line, blanks: _RULE.match(line), CONTENTS),  # "* * *"
+    (_ends_in_page, CONTENTS),
+    (_is_titled, HEADING),
+    (lambda line, blanks: _TRANSCRIBER.match(line), CONTENTS),  # "Produced by ..."
+    (_is_spaced_title, HEADING),
+)
+"""Rules for the kind of a one-line paragraph; the first one that matches decides."""
+
+
+def _kind_of_line(line: str, blanks: int) -> str:
+    for fulfils, kind in _RULES_OF_LINES:
+        if fulfils(line, blanks):
+            return kind
+    return PARAGRAPH
 
 
 def is_title(line: str) -> bool:
@@ -165,7 +186,7 @@ def is_chapter(line: str) -> bool:
 
 
 def could_be_title(text: str) -> bool:
-    """Whether a paragraph below the number of a chapter can be its title: a short line that is no sentence."""
+    """Whether a paragraph below the number of a chapter can be its title: a short line that is not a sentence."""
     return (
         "\n" not in text and len(text) < 70 and text.lstrip(" _")[:1].isupper() and text.rstrip()[-1] not in _TERMINAL
     )
@@ -177,17 +198,16 @@ def opens_contents(text: str) -> bool:
 
 
 def opens_transcriber(text: str) -> bool:
-    """Whether a paragraph opens what those who made the file say of it."""
+    """Whether a paragraph opens the notes of those who made the file."""
     return bool(_TRANSCRIBER.match(text))
 
 
 def is_prose(text: str) -> bool:
-    """Whether a paragraph can't stand on a title page or in a table of contents."""
+    """Whether a paragraph is too long for a title page or a table of contents."""
     return len(text) > _PROSE and not text.isupper()
 
 
 def _is_entries(lines: list[str]) -> bool:
-    """Whether most lines are entries of a table of contents."""
     return len(lines) > 2 and sum(map(_is_entry, lines)) > 0.6 * len(lines)
 
 

@@ -1,4 +1,4 @@
-"""Paragraphs out of a tree of elements, whichever vocabulary names them."""
+"""Conversion of a tree of elements, in any vocabulary, to paragraphs."""
 
 import html
 from collections.abc import Callable
@@ -6,37 +6,57 @@ from typing import NamedTuple
 
 from lxml import etree
 
+from edos_dataset.sources.parsed import ReadError
+
 SKIP, BLOCK, INSIDE, LINE, BREAK, SPEAKER, SCENE = "skip", "block", "inside", "line", "break", "speaker", "scene"
-"""What an element does beside being of a kind: it is left out; it is a paragraph; nothing; it is a line of verse; it
-ends a line; it names who speaks; it is where that holds.
+PREFORMATTED, QUOTED = "preformatted", "quoted"
+"""What an element does besides having a kind: it is left out; it is a paragraph; nothing; it is a line of verse; it
+ends a line; it names the speaker; it contains the speaker's words; it is a block in which empty lines end paragraphs;
+it is speech, to which missing quotes are added.
 """
+
+_OPENING_QUOTES = frozenset("\"'“„‘‚«‹")
+_OWN_QUOTES = _OPENING_QUOTES | frozenset("»”—–―-") | {""}
+MOST_TAGS = 5_000_000
+"""Maximum number of tags in a page or file; no book has as many."""
 
 
 class Role(NamedTuple):
     """What an element is."""
 
     does: str = INSIDE
-    kind: str | None = None  # of it and what lies in it; null: as what it lies in
-    aside: bool = False  # a note within a paragraph, which goes on behind it
+    kind: str | None = None  # of it and its content; null: that of its parent
+    aside: bool = False  # a note within a paragraph, which continues after it
 
 
 class Piece(NamedTuple):
-    """A paragraph; in lines where the tree says so."""
+    """A paragraph, split into lines if the tree has lines."""
 
     text: str
-    kind: str | None  # null where no element says one
+    kind: str | None  # null if no element states one
     speaker: str | None = None
 
 
+def refuse_many_tags(text: str, reason: str) -> None:
+    """Refuse a text with more tags than any book.
+
+    Raises:
+        ReadError: with the reason given.
+    """
+    if (tags := text.count("<")) > MOST_TAGS:
+        raise ReadError(reason, f"{tags:,} tags, and no book has more than {MOST_TAGS:,}")
+
+
 def paragraphs(root: etree._Element, role_of: Callable[[etree._Element], Role], verse: str) -> list[Piece]:
-    """Return the paragraphs of a tree in their order; notes within one follow it.
+    """Return the paragraphs of a tree in order; notes within a paragraph follow it.
 
     Args:
         root: the tree.
-        role_of: says what an element is.
-        verse: the kind of lines that lie in nothing of a kind.
+        role_of: returns the role of an element.
+        verse: the kind of lines outside any element with a kind.
     """
     collected = _Collected(verse)
+    preformatted = 0
     walk = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
     for event, node in walk:
         if event in ("start", "end") and isinstance(node.tag, str):
@@ -46,30 +66,35 @@ def paragraphs(root: etree._Element, role_of: Callable[[etree._Element], Role], 
                     walk.skip_subtree()
                 else:
                     collected.start(role)
-                    collected.say(node.text)
+                    if role.does == QUOTED:
+                        collected.open_quote(node)
+                    preformatted += role.does == PREFORMATTED
+                    (collected.preformatted if preformatted else collected.say)(node.text)
                 continue
+            if role.does == QUOTED:
+                collected.close_quote()
             if role.does != SKIP:
                 collected.end(role)
+                preformatted -= role.does == PREFORMATTED
         elif event == "end":
             collected.say(html.unescape(node.text or ""))  # a reference to an entity
         elif event == "start":
             continue
-        collected.say(node.tail)
+        (collected.preformatted if preformatted else collected.say)(node.tail)
     collected.flush()
     return collected.done
 
 
 class _Collected:
-    """The paragraphs so far, and the one that is open."""
-
     def __init__(self, verse: str) -> None:
         self.done: list[Piece] = []
         self._verse = verse
         self._text: list[str] = []
-        self._kinds: list[str | None] = [None]  # of the elements that are open
-        self._lines: str | None = None  # kind of the lines that are open
+        self._kinds: list[str | None] = [None]  # of the open elements
+        self._quotes: list[str] = []  # closing quotes of open speech; empty if the text has its own
+        self._lines: str | None = None  # kind of the open lines
         self._speaker: str | None = None
-        self._notes: list[Piece] = []  # of the paragraph that is open
+        self._notes: list[Piece] = []  # of the open paragraph
         self._around: list[str] | None = None  # text of the paragraph around an open note
         self._depth = 0  # elements open in a note
 
@@ -78,6 +103,41 @@ class _Collected:
         if text:
             self._text.append(text.replace("\n", " "))
 
+    def preformatted(self, text: str | None) -> None:
+        """Add text whose line breaks count; an empty line ends a paragraph."""
+        first, *rest = (text or "").split("\n")
+        self.say(first)
+        for line in rest:
+            self.break_line()
+            self.say(line)
+
+    def break_line(self) -> None:
+        """End a line; if it is empty, also end the paragraph, unless that is a heading or a note."""
+        last = next((piece for piece in reversed(self._text) if piece == "\n" or piece.strip()), None)
+        if last == "\n" and self._around is None and self._kinds[-1] is None and not self._lines:
+            self.flush()
+        else:
+            self._text.append("\n")
+
+    def open_quote(self, node: etree._Element) -> None:
+        """Begin speech, in quotes unless the text has its own quotes or a dash."""
+        own = "".join(map(str, node.itertext())).strip()[:1]
+        before = "".join(self._text[-2:]).rstrip()[-1:]
+        level = sum(map(bool, self._quotes)) % 2
+        opening, closing = ("“‘"[level], "”’"[level])
+        bare = not (own in _OWN_QUOTES or before in _OPENING_QUOTES)
+        self._quotes.append(closing if bare else "")
+        self.say(opening if bare else "")
+
+    def close_quote(self) -> None:
+        """End speech."""
+        if closing := self._quotes.pop():
+            while self._text and not self._text[-1].strip():
+                self._text.pop()
+            if self._text:
+                self._text[-1] = self._text[-1].rstrip()
+            self.say(closing)
+
     def start(self, role: Role) -> None:
         """Open an element."""
         if self._around is not None:
@@ -85,14 +145,14 @@ class _Collected:
             self._text += "\n" if role.does in (BLOCK, LINE, BREAK) else ""
         elif role.aside:
             self._around, self._text, self._depth = self._text, [], 1
-        elif role.does in (BLOCK, SPEAKER):
+        elif role.does in (BLOCK, PREFORMATTED, SPEAKER):
             self.flush()
         elif role.does == LINE:
             if not self._lines:
                 self.flush()
                 self._lines = role.kind or self._kinds[-1] or self._verse
         elif role.does == BREAK:
-            self._text.append("\n")
+            self.break_line()
         self._kinds.append(role.kind or self._kinds[-1])
 
     def end(self, role: Role) -> None:
@@ -105,7 +165,7 @@ class _Collected:
                 self._text, self._around = self._around, None
         elif role.does == SPEAKER:
             self._speaker, self._text = _tidy(self._text).replace("\n", " ").strip(" .:_") or None, []
-        elif role.does in (BLOCK, SCENE):
+        elif role.does in (BLOCK, PREFORMATTED, SCENE):
             self.flush()
             self._speaker = None if role.does == SCENE else self._speaker
         elif role.does == LINE:
@@ -113,7 +173,7 @@ class _Collected:
         self._kinds.pop()
 
     def flush(self) -> None:
-        """End the paragraph that is open."""
+        """End the open paragraph."""
         if text := _tidy(self._text):
             self.done.append(Piece(text, self._lines or self._kinds[-1], self._speaker))
         self._text, self._lines = [], None

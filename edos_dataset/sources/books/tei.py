@@ -1,22 +1,30 @@
-"""Books in TEI, such as those of ELTeC: the vocabulary says of which kind everything is."""
+"""Books in TEI, such as those of ELTeC; the elements state the kind of each paragraph."""
 
 import re
 from collections.abc import Iterator
 
 from lxml import etree
 
-from edos_dataset.languages.codes import primary_language
+from edos_dataset.languages import primary_language
 from edos_dataset.sources.books.book import CONTENTS, HEADING, NOTE, PARAGRAPH, SPEECH, VERSE, Block, Book
-from edos_dataset.sources.books.markup import BLOCK, BREAK, LINE, SCENE, SKIP, SPEAKER, Role, paragraphs
+from edos_dataset.sources.books.markup import (
+    BLOCK,
+    BREAK,
+    LINE,
+    QUOTED,
+    SCENE,
+    SKIP,
+    SPEAKER,
+    Role,
+    paragraphs,
+    refuse_many_tags,
+)
 from edos_dataset.sources.books.plain import NOT_A_BOOK, decode_text, refuse_little
 from edos_dataset.sources.books.structure import clean
 from edos_dataset.sources.parsed import ReadError
-from edos_dataset.sources.xml_trees import parse_xml
+from edos_dataset.sources.xml_trees import declared_in_xml, parse_xml, without_declaration
 
-_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
-_DECLARED = re.compile(rb"""\s*<\?xml[^>]*?encoding\s*=\s*["']([A-Za-z0-9._-]+)["']""")
 _DOCTYPE = re.compile(r"<!DOCTYPE[^<>\[]*(?:\[[^\[\]]*\]\s*)?>")
-_MOST_TAGS = 5_000_000
 _INSIDE = Role()
 _ROLES: dict[str, Role] = {
     **dict.fromkeys(("teiHeader", "sic", "orig", "abbr", "del", "fw", "figDesc", "graphic", "facsimile"), Role(SKIP)),
@@ -29,6 +37,7 @@ _ROLES: dict[str, Role] = {
     "lg": Role(BLOCK, VERSE),
     "l": Role(LINE),
     "lb": Role(BREAK),
+    **dict.fromkeys(("q", "said"), Role(QUOTED)),
     "sp": Role(SCENE, SPEECH),
     "speaker": Role(SPEAKER),
     "note": Role(BLOCK, NOTE, aside=True),
@@ -48,12 +57,9 @@ def read_tei(data: bytes, name: str, language: str | None) -> Book:
     Raises:
         ReadError: with the reason not_a_book, malformed_xml, truncated, forbidden_xml or unknown_encoding.
     """
-    declared = _DECLARED.match(data[:1000])
-    text, encoding, confidence = decode_text(data, declared[1].decode() if declared else None, language)
-    if (tags := text.count("<")) > _MOST_TAGS:
-        raise ReadError(NOT_A_BOOK, f"{tags:,} tags, and no book has more than {_MOST_TAGS:,}")
-    if found := _DECLARATION.match(text):
-        text = text[found.end() :]
+    text, encoding, confidence = decode_text(data, declared_in_xml(data), language)
+    refuse_many_tags(text, NOT_A_BOOK)
+    text = without_declaration(text)
     if "<!ENTITY" not in text:
         text = _DOCTYPE.sub("", text, count=1)
     root = parse_xml(text, "TEI")
@@ -79,12 +85,13 @@ def _role(node: etree._Element) -> Role:
     name = _name(node)
     if name == "div" and (kind := _APPARATUS.get((node.get("type") or "").lower())):
         return Role(BLOCK, kind)
-    if name == "stage" and (parent := node.getparent()) is not None and _name(parent) in ("p", "l", "ab", "speaker"):
-        return Role(SKIP)
     if name == "lb" and node.get("break") == "no":
         return _INSIDE
-    if name in ("sic", "orig", "abbr") and (parent := node.getparent()) is not None and _name(parent) != "choice":
-        return _INSIDE
+    if name in ("stage", "sic", "orig", "abbr") and (parent := node.getparent()) is not None:
+        if name == "stage" and _name(parent) in ("p", "l", "ab", "speaker"):
+            return Role(SKIP)
+        if name != "stage" and _name(parent) != "choice":
+            return _INSIDE
     return _ROLES.get(name, _INSIDE)
 
 
@@ -93,20 +100,29 @@ def _name(node: etree._Element) -> str:
 
 
 def _facts(root: etree._Element) -> tuple[str | None, str | None, str | None, int | None]:
-    """Return language, title, author and year, as the header says them."""
-    titles = [_text(node) for node in root.iterfind(".//{*}titleStmt/{*}title")]
-    authors = [_text(node) for node in root.iterfind(".//{*}titleStmt/{*}author")]
     stated = next((node.get("ident") for node in root.iterfind(".//{*}langUsage/{*}language")), None)
     code = stated or root.get("{http://www.w3.org/XML/1998/namespace}lang")
-    dates = [node for node in root.iterfind(".//{*}sourceDesc//{*}bibl[@type='firstEdition']//{*}date")]
-    dates += [node for node in root.iterfind(".//{*}sourceDesc//{*}date")]
-    years = [int(year[0]) for node in dates if (year := _YEAR.search(node.get("when") or _text(node)))]
+    title = _first_text(root, ".//{*}titleStmt/{*}title")
+    author = _first_text(root, ".//{*}titleStmt/{*}author")
     return (
         primary_language(code) or None,
-        next((_EDITION.sub("", title) for title in titles if title), None),
-        next((_LIVED.sub("", author) for author in authors if author), None),
-        years[0] if years else None,
+        None if title is None else _EDITION.sub("", title),
+        None if author is None else _LIVED.sub("", author),
+        _year(root),
     )
+
+
+def _first_text(root: etree._Element, path: str) -> str | None:
+    return next(filter(None, map(_text, root.iterfind(path))), None)
+
+
+def _year(root: etree._Element) -> int | None:
+    """Return the year of the first edition, else of another source."""
+    for path in (".//{*}sourceDesc//{*}bibl[@type='firstEdition']//{*}date", ".//{*}sourceDesc//{*}date"):
+        for node in root.iterfind(path):
+            if year := _YEAR.search(node.get("when") or _text(node)):
+                return int(year[0])
+    return None
 
 
 def _text(node: etree._Element) -> str:

@@ -1,1 +1,1 @@
-"""The readers of subtitle files."""
+"""Readers of subtitle files."""

@@ -1,4 +1,4 @@
-"""Times of subtitle blocks: from text to seconds, and which of them not to believe."""
+"""Times of subtitle blocks: parsing into seconds, and removal of impossible times."""
 
 import re
 from collections.abc import Sequence
@@ -6,25 +6,25 @@ from collections.abc import Sequence
 import numpy as np
 
 LATEST = 24 * 3600.0
-"""Seconds after which a time is absurd."""
+"""Seconds after which a time is impossible."""
 
 LONGEST_BLOCK = 60.0
-"""Seconds for which a block may be shown; of a longer one the end is absurd."""
+"""Maximum duration of a block in seconds; the end of a longer block is impossible."""
 
 BACKWARD = 1.0
-"""Seconds by which a block may start before the one it follows, as signs and speech overlap."""
+"""Seconds by which a block may start before the previous one, as captions of signs and speech overlap."""
 
-_SHAPE = re.compile(r"\s*(\d+)\s*:\s*(\d+)\s*:\s*(\d+)(?:\s*[,.:]\s*(\d{1,3}))?\s*", re.ASCII)
+_SHAPE = re.compile(r"\s*(-?\d+)\s*:\s*(\d+)\s*:\s*(\d+)(?:\s*[,.:]\s*(\d{1,3}))?\s*", re.ASCII)
+_NEGATIVE_HOUR = re.compile(r"^\s*0-(\d)")  # written by programs that subtract only from the hours
 _WEIGHTS = np.array([36_000_000, 3_600_000, 0, 600_000, 60_000, 0, 10_000, 1_000, 0, 100, 10, 1], dtype=np.int64)
 _SEPARATORS = np.frombuffer(b"::,", dtype=np.uint8)
 
 
 def parse_times(values: Sequence[str]) -> np.ndarray:
-    """Return "HH:MM:SS,mmm" as float64 seconds, NaN where a value is no time; other numbers of digits are understood
-    too.
+    """Return times "HH:MM:SS,mmm" as float64 seconds, NaN for values that are not times; other numbers of digits are
+    accepted.
     """
-    # All values of the usual length at once; each other one is parsed by itself, with something of that length in its
-    # place here.
+    # All values of the usual length are parsed at once; each other value is parsed alone, with a placeholder here.
     joined = "".join([value if len(value) == 12 else "?" * 12 for value in values]).encode("ascii", "replace")
     characters = np.frombuffer(joined, dtype=np.uint8).reshape(-1, 12)
     digits = characters.astype(np.int64) - ord("0")
@@ -39,32 +39,35 @@ def parse_times(values: Sequence[str]) -> np.ndarray:
 
 
 def parse_time(value: str) -> float:
-    """Return one time as `parse_times` does."""
-    match = _SHAPE.fullmatch(value) if len(value) <= 40 else None
+    """Return one time, as `parse_times` does."""
+    match = _SHAPE.fullmatch(_NEGATIVE_HOUR.sub("-\\1", value)) if len(value) <= 40 else None
     if not match:
         return np.nan
     hours, minutes, seconds = (int(part) for part in match.group(1, 2, 3))
     milliseconds = int((match[4] or "0").ljust(3, "0"))
-    return (hours * 3_600_000 + minutes * 60_000 + seconds * 1000 + milliseconds) / 1000
+    rest = minutes * 60_000 + seconds * 1000 + milliseconds
+    before = match[1].startswith("-") and "0-" not in value  # "-00:00:05" is 5 s before 0, and so is "0-1:59:55"
+    return (hours * 3_600_000 + (-rest if before else rest)) / 1000
 
 
-def check_times(starts: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Replace the times that cannot be true by NaN.
+def check_times(starts: np.ndarray, ends: np.ndarray, latest: float = LATEST) -> tuple[np.ndarray, np.ndarray]:
+    """Replace impossible times by NaN.
 
-    A start is dropped with its end where it is after `LATEST`, and where the starts step back by more than `BACKWARD`:
-    then the block that ran ahead is dropped if the ones around it agree, otherwise the one that came late. An end is
-    dropped where it is before its start or `LONGEST_BLOCK` after it.
+    A start is dropped with its end if it is after `latest`, or if the starts decrease by more than `BACKWARD`. In that
+    case the earlier block is dropped if its neighbours agree, otherwise the later one. An end is dropped if it is
+    before its start or more than `LONGEST_BLOCK` after it.
 
     Args:
         starts: float64 seconds of the blocks in the order of the file, NaN where missing.
-        ends: the same.
+        ends: the same for their ends.
+        latest: seconds from 0 after which a time is impossible.
 
     Returns:
         Both arrays, checked.
     """
     starts, ends = starts.copy(), ends.copy()
-    starts[starts > LATEST] = np.nan
-    ends[ends > LATEST] = np.nan
+    starts[starts > latest] = np.nan
+    ends[ends > latest] = np.nan
     known = np.flatnonzero(~np.isnan(starts))
     times = starts[known]
     steps = np.flatnonzero(times[1:] < times[:-1] - BACKWARD)

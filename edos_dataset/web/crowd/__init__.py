@@ -1,5 +1,5 @@
-"""Pages for a crowd: labelling dialogues and judging responses, with a live page for whoever runs it.
+"""Pages for a crowd: labelling dialogues and judging responses, with a live page for the administrator.
 
-`application` is read first (which address does what), with `guard` around it, `sessions` (who it is), `pages` (HTML out
-of `assets/`), `admin`, and `serving`. All that is known stands in `edos_dataset.crowd`.
+Read `server` first (the routes), then `visitors` (their handlers) and `pages` (HTML from `assets/`). Everything else
+is in `edos_dataset.crowd`.
 """

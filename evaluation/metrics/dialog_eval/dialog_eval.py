@@ -1,20 +1,19 @@
-"""The 17 metrics of dialog-eval, for the library `evaluate`; the arithmetic is `edos_dataset.metrics.responses`.
+"""The 17 metrics of dialog-eval for the library `evaluate`; they are computed in `edos_dataset.metrics.responses`.
 
-Never write "import a, b" here: evaluate reads these lines itself and takes "a," for the name of a package.
+Never write "import a, b" here: evaluate parses these lines itself and takes "a," for the name of a package.
 """
 
 import datasets
 import evaluate
 
+from edos_dataset.metrics.responses.dialog_eval import Figure
 from edos_dataset.metrics.responses.dialog_eval import evaluate as figures
-from edos_dataset.metrics.responses.files import read_lines, read_vectors
-from edos_dataset.metrics.responses.summary import Figure
-from edos_dataset.metrics.responses.words import Words
+from edos_dataset.metrics.responses.words import Words, read_lines, read_vectors
 
 _DESCRIPTION = "The 17 metrics of dialog-eval (length, entropy, divergence, embeddings, coherence, distinct, BLEU)."
 _ARGUMENTS = """
 Args:
-    predictions: responses, words parted by white space.
+    predictions: responses, words separated by white space.
     references: the true ones.
     contexts: what they answer; needed for coherence.
     train: file of the training set's contexts, a text a line; needed for entropy, embedding-average and coherence.

@@ -1,15 +1,14 @@
-"""Probabilities of the labels of turns against true labels, for the library `evaluate`; the arithmetic is
+"""Label probabilities of turns compared with true labels, for the library `evaluate`; computed in
 `edos_dataset.metrics.classification`.
 
-Never write "import a, b" here: evaluate reads these lines itself and takes "a," for the name of a package.
+Never write "import a, b" here: evaluate parses these lines itself and takes "a," for the name of a package.
 """
 
 import datasets
 import evaluate
 import numpy as np
 
-from edos_dataset.metrics.calibration import calibration_error
-from edos_dataset.metrics.classification import confusion, cross_entropy, top_k_accuracy
+from edos_dataset.metrics.classification import calibration_error, confusion, cross_entropy, top_k_accuracy
 
 _DESCRIPTION = (
     "Expected calibration error (Guo et al., 2017; 15 bins), cross-entropy in nats, and how often the label "

@@ -1,7 +1,7 @@
-"""Predicted labels of turns against true ones, for the library `evaluate`; the arithmetic is
+"""Predicted labels of turns compared with true labels, for the library `evaluate`; computed in
 `edos_dataset.metrics.classification`.
 
-Never write "import a, b" here: evaluate reads these lines itself and takes "a," for the name of a package.
+Never write "import a, b" here: evaluate parses these lines itself and takes "a," for the name of a package.
 """
 
 import datasets

@@ -1,13 +1,13 @@
-"""How various responses are, for the library `evaluate`; the arithmetic is `edos_dataset.metrics.responses`.
+"""The diversity of responses for the library `evaluate`; computed in `edos_dataset.metrics.responses`.
 
-Never write "import a, b" here: evaluate reads these lines itself and takes "a," for the name of a package.
+Never write "import a, b" here: evaluate parses these lines itself and takes "a," for the name of a package.
 """
 
 import datasets
 import evaluate
 
 from edos_dataset.metrics.responses.dialog_eval import measure
-from edos_dataset.metrics.responses.generic import generic
+from edos_dataset.metrics.responses.diversity import generic
 
 _DESCRIPTION = "distinct-1 and distinct-2 (Li et al., 2016), and the share of generic responses."
 _ARGUMENTS = """

@@ -1,12 +1,12 @@
-"""Perplexity of responses, for the library `evaluate`; the arithmetic is `edos_dataset.metrics.responses.information`.
+"""The perplexity of responses for the library `evaluate`; computed in `edos_dataset.metrics.responses.diversity`.
 
-Never write "import a, b" here: evaluate reads these lines itself and takes "a," for the name of a package.
+Never write "import a, b" here: evaluate parses these lines itself and takes "a," for the name of a package.
 """
 
 import datasets
 import evaluate
 
-from edos_dataset.metrics.responses.information import perplexity
+from edos_dataset.metrics.responses.diversity import perplexity
 
 _DESCRIPTION = "Perplexity per token, and per word, by which models with different tokenizers can be compared."
 _ARGUMENTS = """
@@ -22,7 +22,7 @@ Returns:
 
 @evaluate.utils.file_utils.add_start_docstrings(_DESCRIPTION, _ARGUMENTS)
 class ResponsePerplexity(evaluate.Metric):  # type: ignore[misc]
-    """Perplexity of texts together."""
+    """Perplexity over all texts."""
 
     def _info(self) -> evaluate.MetricInfo:
         kinds = {"log_likelihoods": "float64", "tokens": "int64", "words": "int64"}

@@ -1,15 +1,15 @@
-"""Nearness of responses to true ones in meaning, for the library `evaluate`; the arithmetic is
-`edos_dataset.metrics.responses.semantic`.
+"""The semantic similarity of responses to true ones, for the library `evaluate`; computed in
+`edos_dataset.metrics.responses.similarity`.
 
-Never write "import a, b" here: evaluate reads these lines itself and takes "a," for the name of a package.
+Never write "import a, b" here: evaluate parses these lines itself and takes "a," for the name of a package.
 """
 
 import datasets
 import evaluate
 
 from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder
-from edos_dataset.metrics.responses.semantic import ses
-from edos_dataset.metrics.responses.summary import summarise
+from edos_dataset.metrics.responses.dialog_eval import summarise
+from edos_dataset.metrics.responses.similarity import ses
 
 _DESCRIPTION = "SES (Xie and Pu): the cosine of the sentence embeddings of response and truth."
 _ARGUMENTS = """

@@ -8,17 +8,16 @@ import pyarrow as pa
 import pytest
 from transformers import pipeline
 
-from edos_dataset.commands.built_in import subtitles_to_edos
 from edos_dataset.encoders.encoder import DEFAULT_MODEL
-from edos_dataset.labeling.models import context_labeler
+from edos_dataset.labeling.models import saved_labelers
 from edos_dataset.labeling.models.context import ContextClassifierConfig
-from edos_dataset.labeling.models.context_labeler import ContextLabeler
-from edos_dataset.labeling.models.inference import TransformerLabeler
 from edos_dataset.labeling.models.labelers import check_labeler, encoder_under, load_labeler
+from edos_dataset.labeling.models.saved_labelers import ContextLabeler, TransformerLabeler
 from edos_dataset.labeling.models.saved_model import ModelError
 from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.labeling.stages import AnnotateDialogues, EncodeTurns, LabelTurns
 from edos_dataset.labels import LABELS
+from edos_dataset.recipes.subtitles import subtitles_to_edos
 from edos_dataset.runs.recipes import dump_recipe
 from edos_dataset.schema import DIALOGUES, LABELLED
 from small_models import save_context_classifier, save_dialogue_classifier
@@ -85,7 +84,7 @@ def test_labels_are_those_of_the_pipeline(folder, name):
 @pytest.mark.parametrize(("batch_tokens", "block"), [(1, 1), (60, 3), (None, 2048)])
 def test_neither_batches_nor_blocks_change_a_label(folder, name, batch_tokens, block, monkeypatch):
     expected = ContextLabeler(folder / name).predict_proba(TALKS)
-    monkeypatch.setattr(context_labeler, "_BLOCK", block)
+    monkeypatch.setattr(saved_labelers, "_BLOCK", block)
     labeler = ContextLabeler(folder / name, batch_tokens=batch_tokens)
     found = labeler.predict_proba([*TALKS, [], *TALKS[::-1]])
     again = np.concatenate([labeler.predict_proba([talk]) for talk in TALKS])
@@ -235,5 +234,5 @@ def test_a_damaged_model_is_named(folder, tmp_path, damage, message):
 
 def test_the_kind_is_found_by_the_configuration(folder):
     assert isinstance(load_labeler(str(folder / "other")), TransformerLabeler)
-    assert ContextClassifierConfig.model_type == context_labeler._KIND
+    assert ContextClassifierConfig.model_type == saved_labelers._KIND
     check_labeler(load_labeler(str(folder / "dialogue")))

@@ -11,8 +11,8 @@ from safetensors.numpy import load_file, save_file
 
 from edos_dataset.encoders.encoder import DEFAULT_MODEL, model_folder
 from edos_dataset.labeling.models import saved_model
-from edos_dataset.labeling.models.heads import LinearHead
 from edos_dataset.labeling.models.labelers import load_labeler
+from edos_dataset.labeling.models.linear import LinearHead
 from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.labeling.stages import AnnotateDialogues, EncodeTurns
 from edos_dataset.segmentation.turns import scorers
@@ -98,8 +98,8 @@ def write_like(path, arrays):
     from safetensors import safe_open
 
     with safe_open(path, "np") as opened:
-        told = opened.metadata()
-    save_file(arrays, path, told)
+        metadata = opened.metadata()
+    save_file(arrays, path, metadata)
 
 
 def test_sound_folders_are_taken(folder_of):
@@ -128,7 +128,7 @@ def test_damaged_weights(folder_of, kind, damage):
     if damage is not_numbers and kind == "svm":
         return  # whole numbers
     damage(folder / WEIGHTS[kind])
-    with pytest.raises(ValueError, match=r"(copy, fetch or|fetch or copy|make the model again)") as error:
+    with pytest.raises(ValueError, match=r"(copy, download or|download or copy|train the model again)") as error:
         check(folder)
     assert str(folder) in str(error.value) and "\n" not in str(error.value) and len(str(error.value)) < 700
 
@@ -138,7 +138,7 @@ def test_damaged_weights(folder_of, kind, damage):
 def test_a_damaged_record(folder_of, kind, text):
     folder = folder_of(kind)
     (folder / "record.json").write_bytes(text.encode("latin-1"))
-    with pytest.raises(ValueError, match=r"record\.json cannot be used: .* copy, fetch or make the model again"):
+    with pytest.raises(ValueError, match=r"record\.json cannot be used: .* copy, download or train the model again"):
         check(folder)
 
 
@@ -196,9 +196,9 @@ BAD_SETTINGS = {
 )
 def test_a_configuration_out_of_range(folder_of, kind, settings):
     folder = folder_of(kind)
-    told = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(told | settings))
-    with pytest.raises(ValueError, match="the model|no model|copy, fetch or") as error:
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | settings))
+    with pytest.raises(ValueError, match="the model|no model|copy, download or") as error:
         check(folder)
     assert str(folder) in str(error.value) and "\n" not in str(error.value)
 
@@ -208,7 +208,7 @@ def test_a_configuration_out_of_range(folder_of, kind, settings):
 def test_a_configuration_that_is_none(folder_of, kind, text):
     folder = folder_of(kind)
     (folder / "config.json").write_text(text)
-    with pytest.raises(ValueError, match="copy, fetch or"):
+    with pytest.raises(ValueError, match="copy, download or"):
         check(folder)
 
 
@@ -240,10 +240,12 @@ def test_another_models_tokenizer(folder_of, kind):
     folder = folder_of(kind)
     from tokenizers import Tokenizer
 
-    told = json.loads(Tokenizer.from_file(str(folder / "tokenizer.json")).to_str())
-    more = told["model"]["vocab"] | {f"word{number}": len(VOCABULARY) + number for number in range(30)}
-    for vocabulary in (more, dict(list(told["model"]["vocab"].items())[:8])):
-        (folder / "tokenizer.json").write_text(json.dumps(told | {"model": told["model"] | {"vocab": vocabulary}}))
+    tokenizer = json.loads(Tokenizer.from_file(str(folder / "tokenizer.json")).to_str())
+    more = tokenizer["model"]["vocab"] | {f"word{number}": len(VOCABULARY) + number for number in range(30)}
+    for vocabulary in (more, dict(list(tokenizer["model"]["vocab"].items())[:8])):
+        (folder / "tokenizer.json").write_text(
+            json.dumps(tokenizer | {"model": tokenizer["model"] | {"vocab": vocabulary}})
+        )
         with pytest.raises(ValueError, match="the tokenizer in .* another model's: it has .* tokens, the model"):
             check(folder)
     small_tokenizer().save_pretrained(folder)
@@ -260,11 +262,11 @@ def test_tokenizer_and_weights_are_those_of_the_record(folder_of):
     folder = folder_of("ours")
     (folder / "record.json").write_text(json.dumps({"name": "mine", "files": saved_model.digests_of(folder)}))
     check(folder)
-    told = json.loads((folder / "tokenizer.json").read_text())
-    vocabulary = told["model"]["vocab"]
+    tokenizer = json.loads((folder / "tokenizer.json").read_text())
+    vocabulary = tokenizer["model"]["vocab"]
     vocabulary["happy"], vocabulary["sad"] = vocabulary["sad"], vocabulary["happy"]
     before = (folder / "tokenizer.json").read_bytes()
-    (folder / "tokenizer.json").write_text(json.dumps(told))
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
     load_labeler.cache_clear()
     with pytest.raises(ValueError, match=r"tokenizer\.json is not the one that the model was saved with"):
         check(folder)
@@ -296,6 +298,6 @@ def test_a_damaged_encoder(tmp_path, damage):
         (folder / "model.safetensors").unlink()
     else:
         damage(folder / "model.safetensors")
-    with pytest.raises(ValueError, match="copy, fetch or make|give one whose weights") as error:
+    with pytest.raises(ValueError, match="copy, download or train|give one whose weights") as error:
         EncodeTurns(str(folder)).check()
     assert str(folder) in str(error.value)

@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,8 +12,8 @@ from edos_dataset.encoders.encoder import DEFAULT_MODEL, model_folder
 from edos_dataset.labeling.models import packed, shipped
 from edos_dataset.labeling.models.classifier import DialogueClassifier, DialogueClassifierConfig
 from edos_dataset.labeling.models.context import ContextClassifier, ContextClassifierConfig
-from edos_dataset.labeling.models.context_labeler import ContextLabeler
 from edos_dataset.labeling.models.labelers import encoder_under, load_labeler
+from edos_dataset.labeling.models.saved_labelers import ContextLabeler
 from edos_dataset.labeling.stages import EncodeTurns
 from edos_dataset.labels import LABELS
 
@@ -139,3 +141,22 @@ def test_two_names_are_the_answers_of_one_folder(two_heads):
     assert np.abs(found - weak.predict_proba(talks)).max() > 0.02, "another head"
     assert encoder_under("weak") == "weak"
     assert EncodeTurns(model="weak").inputs() == {"model": dialogue.encoder.identity}
+
+
+def test_the_packed_weights_label_as_the_unpacked_ones(two_heads):
+    talks = [["I am so happy for you!", "Why would you do that?", "no [SEP] no"], ["", "word " * 300]]
+    for name in ("weak", "dialogue"):
+        labeler = load_labeler(name)
+        expected = ContextLabeler(packed.unpack(name)).predict_proba(talks)
+        assert isinstance(labeler, packed.ShippedLabeler)
+        assert np.abs(labeler.predict_proba(talks) - expected).max() < 1e-6
+
+
+@pytest.mark.slow
+def test_a_shipped_labeler_imports_no_transformers():
+    code = (
+        "import sys; from edos_dataset.labeling.models.labelers import check_labeler, load_labeler; "
+        "check_labeler(load_labeler('general')); print({'transformers', 'sentence_transformers'} & sys.modules.keys())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from edos_dataset.labeling.models.labelers import load_labeler
-from edos_dataset.labeling.models.ngrams import FIRST, KINDS, Places, ngrams
-from edos_dataset.labeling.models.static import StaticLabeler
+from edos_dataset.labeling.models.static import FIRST, KINDS, Places, StaticLabeler, ngrams
 from edos_dataset.labels import LABEL_IDS, LABELS
 
 TURNS = ["I was so scared...", "", "Why? I WAS so scared…", "¿ 7 ?", "the dogs were barking", "xyzzy"]
@@ -148,7 +147,7 @@ def test_a_table_says_what_it_counts_unless_it_is_what_the_first_tables_counted(
     ("change", "message"),
     [
         ({"table": SMALL.table[:, :7]}, r"4 keys need table \[4, 41\]"),
-        ({"keys": SMALL.keys[::-1]}, "keys must rise"),
+        ({"keys": SMALL.keys[::-1]}, "keys must be ascending"),
         ({"power": 1.5}, "power must be from 0 to 1"),
         ({"temperature": 0.0}, "temperature above 0"),
         ({"kinds": ("pairs", "words")}, "counts pairs, words; this version knows words, lemmas, pairs"),

@@ -6,16 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from edos_dataset.releases.labelled_sets.dailydialog import read_dailydialog
-from edos_dataset.releases.labelled_sets.emorynlp import read_emorynlp
-from edos_dataset.releases.labelled_sets.esconv import read_esconv
-from edos_dataset.releases.labelled_sets.goemotions import read_goemotions
 from edos_dataset.releases.labelled_sets.label_sets import label_set
-from edos_dataset.releases.labelled_sets.meld import read_meld
-from edos_dataset.releases.labelled_sets.record import LabelledDialogue
-from edos_dataset.releases.labelled_sets.sources import SOURCES
-from edos_dataset.releases.labelled_sets.swda import read_swda
-from edos_dataset.releases.labelled_sets.xed import read_xed
+from edos_dataset.releases.labelled_sets.readers import (
+    SOURCES,
+    LabelledDialogue,
+    read_dailydialog,
+    read_emorynlp,
+    read_esconv,
+    read_goemotions,
+    read_meld,
+    read_swda,
+    read_xed,
+)
 from edos_dataset.releases.raw import Reject
 
 
@@ -75,7 +77,7 @@ def test_a_scene_of_emorynlp_is_a_dialogue(tmp_path):
 
 @pytest.mark.parametrize("content", ["", "[]", '{"episodes": 3}', '{"episodes": [{}]}'])
 def test_a_file_that_is_not_emorynlps_is_named(tmp_path, content):
-    with pytest.raises(ValueError, match=r"dev\.json is no file of EmoryNLP: expected JSON of episodes with scenes"):
+    with pytest.raises(ValueError, match=r"dev\.json is not a file of EmoryNLP: expected JSON of episodes with scenes"):
         read(read_emorynlp, tmp_path, "dev.json", content)
 
 
@@ -165,7 +167,7 @@ def test_goemotions_names_its_numbers_by_labels_txt(tmp_path):
     assert dialogues == [LabelledDialogue("x1", ('So "nice" (really) & kind',), (None,), labels)]
     assert rejects == [(2, "unknown_label"), (3, "wrong_columns"), (4, "no_text")]
     (tmp_path / "labels.txt").unlink()
-    with pytest.raises(ValueError, match=r"labels\.txt is not there: it names the labels of dev\.tsv"):
+    with pytest.raises(ValueError, match=r"labels\.txt does not exist: it should have the labels of dev\.tsv"):
         list(read_goemotions(tmp_path / "dev.tsv"))
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from edos_dataset.runs.engines.accelerate import AccelerateEngine
+from edos_dataset.runs.engines.local import AccelerateEngine
 
 
 class State:
@@ -32,7 +32,7 @@ def launched(monkeypatch):
 def test_alone_without_a_launcher(monkeypatch):
     monkeypatch.delenv("WORLD_SIZE", raising=False)
     with AccelerateEngine(1) as engine:
-        assert engine.leads
+        assert engine.is_main
         assert engine.corpus is engine
         assert engine.share([1, 2, 3]) == [1, 2, 3]
         assert list(engine.map(str, [1, 2])) == ["1", "2"]
@@ -41,7 +41,7 @@ def test_alone_without_a_launcher(monkeypatch):
 
 def test_each_takes_its_share_and_waits_for_the_others(launched):
     with AccelerateEngine(1) as engine:
-        assert not engine.leads
+        assert not engine.is_main
         assert engine.share(range(8)) == range(1, 8, 3)
         engine.wait()
         assert engine._state.waited == 1

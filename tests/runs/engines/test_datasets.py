@@ -38,6 +38,6 @@ def test_an_error_of_a_task_is_the_run_s():
 @pytest.mark.slow
 def test_a_killed_worker_is_reported():
     variables, before = os.environ, dict(os.environ)
-    with pytest.raises(WorkerDied, match="fewer --workers; the same command goes on"), DatasetsEngine(2) as engine:
+    with pytest.raises(WorkerDied, match="fewer --workers; the same command resumes"), DatasetsEngine(2) as engine:
         list(engine.map(kill_myself_on_three, range(6)))
     assert os.environ is variables and dict(variables) == before  # rich, for one, holds that very object

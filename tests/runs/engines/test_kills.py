@@ -1,10 +1,11 @@
-"""Runs that are killed go on where they were, whatever carries them out, and leave no process behind that writes."""
+"""Killed runs resume, on every engine, and leave no process behind that writes."""
 
 import os
 import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -19,8 +20,8 @@ RAY = pytest.param("ray", 2, marks=pytest.mark.skipif(find_spec("ray") is None, 
 ONE = """
 import signal, sys
 from pathlib import Path
-from test_matrix import make
 if __name__ == "__main__":
+    from test_matrix import make  # here, so that the workers import only what they work with
     signal.signal(signal.SIGINT, signal.default_int_handler)  # where the tests run in the background it is ignored
     make(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
 """
@@ -50,7 +51,7 @@ def start(tmp_path, films, engine, workers, python=sys.executable):
         return launch(2, ONE, *arguments, output=subprocess.DEVNULL, python=python)
     paths = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
     environment = {**os.environ, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
-    # No pipe: whoever of the processes is left over would keep it open.
+    # No pipe: a process that is left over would keep it open.
     with (tmp_path / "errors").open("w") as errors:
         return [subprocess.Popen([python, script, *map(str, arguments)], env=environment, stderr=errors)]
 
@@ -83,16 +84,18 @@ def children_of(pid):
 def test_killed_runs_go_on_to_the_same_bytes(films, expected, tmp_path, commands, engine, workers):
     out = tmp_path / "out"
     children = kill_when(start(tmp_path, films, engine, workers), lambda: made(out) >= 5)
-    _, alive = psutil.wait_procs(children, timeout=5)
-    # Of `Dataset.map` those idle on that had no task yet, and the one that passes messages; of Ray the agents of its
-    # node, which look for it now and then.
-    assert not alive or engine in ("datasets", "ray")
+    # Of `Dataset.map` those stay that had no task yet, and the one that passes messages; of Ray the agents of its node,
+    # which look for it now and then.
+    some_stay = engine in ("datasets", "ray")
+    _, alive = psutil.wait_procs(children, timeout=2 if some_stay else 5)
+    assert not alive or some_stay
     before = made(out)
     assert 5 <= before < len(expected[1])
     time.sleep(0.5)
     assert made(out) == before  # nobody writes any more
     for process in alive:
-        process.kill()
+        with suppress(psutil.NoSuchProcess):  # ended by itself meanwhile
+            process.kill()
     for process in start(tmp_path, films, engine, workers, commands / "python"):
         assert process.wait(timeout=240) == 0, (tmp_path / "errors").read_text()
     assert content(out) == expected

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from edos_dataset.commands.built_in import subtitles_to_dialogues
 from edos_dataset.commands.curate import curate
 from edos_dataset.commands.segment import segment
+from edos_dataset.recipes.subtitles import subtitles_to_dialogues
 from edos_dataset.runs.engines.base import WorkerDied, available_cores
 from edos_dataset.runs.engines.local import LocalEngine
-from edos_dataset.segmentation.turns.marks import MarkTurns
 from edos_dataset.sources.inventory import find_films
 
 PARENT = """
@@ -132,7 +131,7 @@ def test_after_an_error_no_worker_is_left(tmp_path):
 
 
 def test_a_killed_worker_is_reported():
-    with pytest.raises(WorkerDied, match="fewer --workers; the same command goes on"), LocalEngine(2) as engine:
+    with pytest.raises(WorkerDied, match="fewer --workers; the same command resumes"), LocalEngine(2) as engine:
         list(engine.map(kill_myself_on_three, range(6)))
 
 
@@ -164,7 +163,7 @@ def test_the_workers_of_a_command_have_ended_when_its_lock_goes(monkeypatch, tmp
 
     monkeypatch.setattr(LocalEngine, "__exit__", leave)
     curate(inventory, tmp_path / "out", subtitles_to_dialogues())
-    segment(inventory, tmp_path / "turns.jsonl", MarkTurns(scorer="rules"))
+    segment(inventory, tmp_path / "turns.jsonl", scorer="rules")
     assert held == ["held", "held"]
 
 

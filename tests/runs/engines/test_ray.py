@@ -14,11 +14,11 @@ from test_local import alive, fail_on_three, note_or_fail, square
 from test_matrix import CORPORA, SETTINGS, by_one_process, content, make
 
 from edos_dataset.cleaning.duplicates import CapUtterances
-from edos_dataset.commands.built_in import subtitles_to_dialogues
 from edos_dataset.commands.curate import curate
+from edos_dataset.recipes.subtitles import subtitles_to_dialogues
+from edos_dataset.runs.engines import check_printing, engine_of
 from edos_dataset.runs.engines.base import WorkerDied
-from edos_dataset.runs.engines.by_name import check_printing, engine_of
-from edos_dataset.runs.settings import override
+from edos_dataset.runs.recipes import override
 from edos_dataset.sources.inventory import find_films
 from sudden_death import untimed
 
@@ -48,7 +48,7 @@ def kill_myself_on_three(number):
 
 @pytest.fixture(scope="module")
 def cluster():
-    """A node with room for four workers and a GPU that is none."""
+    """A node for four workers, with a GPU that is none."""
     from ray.cluster_utils import Cluster
 
     with pytest.MonkeyPatch.context() as patch:
@@ -95,7 +95,7 @@ def test_a_worker_stays_takes_tasks_as_needed_and_sees_its_share_of_the_gpu(clus
         assert list(engine.map(square, [])) == []
     assert first == again  # so what is loaded once, such as a model, is there for the next phase
     assert len(first) == 2
-    assert {told[1:] for told in first} == {(True, "0")}  # the alarm of `time_limit` rings in the main thread alone
+    assert {place[1:] for place in first} == {(True, "0")}  # the alarm of `time_limit` rings in the main thread alone
 
 
 def test_an_error_comes_through_as_it_was_and_no_worker_is_left(cluster, tmp_path):
@@ -118,7 +118,7 @@ def test_the_task_of_a_lost_worker_is_another_s(cluster, tmp_path):
 
 def test_a_task_that_no_worker_survives_ends_the_run(cluster, monkeypatch):
     monkeypatch.setattr("edos_dataset.runs.engines.ray.RETRIES", 1)
-    with pytest.raises(WorkerDied, match="the same command goes on"), engine_of("ray", 2) as engine:
+    with pytest.raises(WorkerDied, match="the same command resumes"), engine_of("ray", 2) as engine:
         list(engine.map(kill_myself_on_three, range(6)))
 
 
@@ -178,7 +178,7 @@ def test_a_node_is_killed_in_the_middle(cluster, films, expected, tmp_path):
             cluster.remove_node(node, allow_graceful=False)
         return lost
 
-    assert make_and_disturb(films / CORPUS, tmp_path / "out", 6, kill)  # more than the nodes that stay have room for
+    assert make_and_disturb(films / CORPUS, tmp_path / "out", 6, kill)  # more than the nodes that stay can hold
     assert lost
     assert content(tmp_path / "out") == expected[CORPUS]
     assert not psutil.wait_procs(lost, timeout=10)[1]
@@ -202,7 +202,7 @@ def test_the_command_on_a_cluster(cluster, films, expected, tmp_path):
 
 
 def test_another_version_on_a_node(cluster, monkeypatch):
-    from edos_dataset.runs.engines import ray_workers
+    from edos_dataset.runs.engines import ray as ray_workers
 
     monkeypatch.setattr(ray_workers, "_code", lambda: "other")
     with pytest.raises(ValueError, match="install the same on all nodes"), engine_of("ray", 1) as engine:
@@ -210,14 +210,14 @@ def test_another_version_on_a_node(cluster, monkeypatch):
 
 
 def test_names_for_the_dashboard(tmp_path):
-    from edos_dataset.runs.engines.ray_workers import monitored_name
+    from edos_dataset.runs.engines.ray import monitored_name
     from edos_dataset.runs.partitions import _Job
-    from edos_dataset.runs.phases import Phase, ShardTask, make_shard
-    from edos_dataset.runs.removals import Leaving
+    from edos_dataset.runs.run import Phase, ShardTask, make_shard
+    from edos_dataset.runs.shuffle import Removals
 
     task = ShardTask("", tmp_path, tmp_path, Phase("03-dialogues", None, (), ()), None, None)
     folder = tmp_path / "05-cap" / "decision"
-    job = _Job(1, folder, CapUtterances(), 1, Leaving.of(1, folder))
+    job = _Job(1, folder, CapUtterances(), 1, Removals.of(1, folder))
     assert monitored_name(make_shard, task) == "03-dialogues make_shard"
     assert monitored_name(job.rank, 0) == "05-cap rank"
     assert monitored_name(abs, -1) == "abs"
@@ -239,7 +239,6 @@ def test_wrong_use(monkeypatch):
 
 def test_without_ray(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
-    for module in ("ray", "ray_cluster"):
-        monkeypatch.delitem(sys.modules, f"edos_dataset.runs.engines.{module}", raising=False)
+    monkeypatch.delitem(sys.modules, "edos_dataset.runs.engines.ray", raising=False)
     with pytest.raises(ModuleNotFoundError, match=r'pip install "edos-dataset\[ray\]"'):
         engine_of("ray")

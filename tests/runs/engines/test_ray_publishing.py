@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from edos_dataset.publishing.layout import write_config
-from edos_dataset.runs.engines.by_name import engine_of
+from edos_dataset.runs.engines import engine_of
 from edos_dataset.runs.remote_folder import output_folder
 from edos_dataset.runs.stores.paths import place_of
 from object_store import s3_server
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def store(tmp_path, monkeypatch):
-    """A store, and a cluster whose first node, this test's, has no room for workers; the second keeps copies of its
+    """A store, and a cluster whose first node, this test's, can hold no workers; the second keeps copies of its
     own.
     """
     from ray.cluster_utils import Cluster

@@ -14,10 +14,8 @@ from edos_dataset.runs.folder import FolderError, check_whole
 from edos_dataset.runs.remote_folder import output_folder
 from edos_dataset.runs.shards import replacing, write_text
 from edos_dataset.runs.stores import lock
-from edos_dataset.runs.stores.addresses import READ_ONLY
-from edos_dataset.runs.stores.base import StoreError
-from edos_dataset.runs.stores.filesystems import FsspecStore
-from edos_dataset.runs.stores.paths import RemotePath, place_of
+from edos_dataset.runs.stores.paths import READ_ONLY, RemotePath, place_of
+from edos_dataset.runs.stores.store import ObjectStore, StoreError
 from processes import in_another_process
 from sudden_death import DeathError
 
@@ -65,7 +63,7 @@ def test_a_set_replaces_the_one_before_and_nothing_else(out):
 
 @pytest.mark.parametrize("before", [{}, OLD], ids=["new", "over another"])
 def test_killed_at_any_step(before, monkeypatch):
-    monkeypatch.setattr(lock, "DEAD", -1.0)  # whoever was killed is dead at once
+    monkeypatch.setattr(lock, "DEAD", -1.0)  # a killed process counts as dead at once
     seen = set()
     for moment in itertools.count(1):
         out = place_of(f"memory://bucket{next(COUNTER)}/edos")
@@ -74,7 +72,7 @@ def test_killed_at_any_step(before, monkeypatch):
         calls = itertools.count(1)
         with monkeypatch.context() as patch:
             for name in CHANGES:
-                patch.setattr(FsspecStore, name, mortal(getattr(FsspecStore, name), calls, moment))
+                patch.setattr(ObjectStore, name, mortal(getattr(ObjectStore, name), calls, moment))
             try:
                 put(out, NEW)
                 break
@@ -128,8 +126,8 @@ def test_what_is_not_ours_stays(out):
 
 def test_one_holds_a_folder(out):
     with output_folder(out, "toy"):
-        told = f"process {os.getpid()} on .* is running in {out} .its last sign of life was . s ago"
-        with pytest.raises(FolderError, match=told), output_folder(out, "toy"):
+        message = f"process {os.getpid()} on .* is running in {out} .its last sign of life was . s ago"
+        with pytest.raises(FolderError, match=message), output_folder(out, "toy"):
             pass
     put(out, OLD)  # it is free again
 
@@ -162,7 +160,7 @@ def test_who_has_lost_the_lock_stops(out, monkeypatch, interruptible):
     monkeypatch.setattr(lock, "BEAT", 0.05)
     with pytest.raises(FolderError, match="another process has taken"), output_folder(out, "toy"):
         time.sleep(0.2)  # signs of life
-        for _ in range(50):  # this store looks and then writes, so that it may write over another's
+        for _ in range(50):
             write_text(out / ".run" / "lock", json.dumps({"id": "another"}))
             time.sleep(0.2)
     assert json.loads((out / ".run" / "lock").read_text()) == {"id": "another"}  # whose it is by now

@@ -7,13 +7,10 @@ import zipfile
 
 import pytest
 
-from edos_dataset.runs.stores import addresses, copies
-from edos_dataset.runs.stores.addresses import open_remote
-from edos_dataset.runs.stores.base import Status
-from edos_dataset.runs.stores.copies import Copies
-from edos_dataset.runs.stores.paths import place_of
-from edos_dataset.runs.stores.ranges import RangeFile
-from edos_dataset.runs.stores.transfer import at_once, uploaded
+from edos_dataset.runs.stores import reading
+from edos_dataset.runs.stores.paths import at_once, open_remote, place_of, store_of, uploaded
+from edos_dataset.runs.stores.reading import Copies, RangeFile
+from edos_dataset.runs.stores.store import Status
 from edos_dataset.sources.files import read_bytes
 from edos_dataset.sources.inventory import find_films
 from object_store import film
@@ -51,7 +48,7 @@ def test_a_file_of_ranges_reads_as_a_file():
     assert there.seek(0, 2) == len(DATA) and there.read() == b"" and there.read(5) == b""
 
 
-def test_whoever_reads_on_asks_seldom_and_whoever_looks_once_fetches_little():
+def test_reading_on_asks_seldom_and_a_single_look_fetches_little():
     store = Counted()
     there = RangeFile(store, "x", "s3://bucket/x")
     there.seek(1_000_000)
@@ -72,7 +69,7 @@ def test_an_object_is_fetched_once_until_it_is_another(tmp_path, monkeypatch):
     assert kept.of(store, "x.parquet", "s3://bucket/x.parquet") == first and store.asked == ["all"]
     store.data, store.tag = b"new", "2"
     assert kept.of(store, "x.parquet", "s3://bucket/x.parquet").read_bytes() == b"new"
-    monkeypatch.setattr(copies, "_GRACE", -1.0)
+    monkeypatch.setattr(reading, "_GRACE", -1.0)
     store.data = DATA
     for number in range(6):
         os.utime(kept.of(store, str(number), f"s3://bucket/{number}"), (number, number))
@@ -106,10 +103,10 @@ def test_sources_on_the_hub(hub, monkeypatch, tmp_path):
         archive.writestr("film 2.srt", film(2))
     for name, content in (("film 1.srt", film(1).encode()), ("en.zip", packed)):
         api.upload_file(path_or_fileobj=content, path_in_repo=f"one/{name}", repo_id="ns/films", repo_type="dataset")
-    addresses._store.cache_clear()
+    store_of.cache_clear()
     found = find_films([place_of("hf://datasets/ns/films/one")], "en")
     files = [row[0] for row in found.films["files"].to_pylist()]
     assert [file["path"] for file in files] == ["one/en.zip/film 2.srt", "one/film 1.srt"]
     texts = [read_bytes(file["location"].decode(), file["member"], 1 << 20, file["size"]).decode() for file in files]
     assert texts == [film(2), film(1)]
-    addresses._store.cache_clear()
+    store_of.cache_clear()

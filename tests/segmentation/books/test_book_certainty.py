@@ -3,11 +3,9 @@
 import pytest
 
 from edos_dataset.segmentation.books.certainty import RIGHT
-from edos_dataset.segmentation.books.conversations import Speech
-from edos_dataset.segmentation.books.doubts import Doubt
-from edos_dataset.segmentation.books.extraction import extract
+from edos_dataset.segmentation.books.extraction import Speech, extract
 from edos_dataset.segmentation.books.rules import load_rules
-from edos_dataset.segmentation.books.speech import Extraction
+from edos_dataset.segmentation.books.speech import Doubt, Extraction
 from edos_dataset.segmentation.books.stages import KeepSure
 from edos_dataset.sources.books.book import Block
 
@@ -27,7 +25,7 @@ DOUBTFUL = {
     "a lead-in to nobody known": ["“Come!” I took her hand, and said: “Quick!”", "“I will,” said Ann."],
     "somebody thinks": [*TALK, "“Good,” said Tom, but he thought it strange."],
     "nothing tells who": [*TALK, "It was cold.", "“Now.”", "“Now.”"],
-    "pronouns tell that one goes on": [*TALK, "She smiled at him, and took his arm.", "“Soon,” she said."],
+    "pronouns say that one continues": [*TALK, "She smiled at him, and took his arm.", "“Soon,” she said."],
     "others speak soon before": ["“Is it?” asked a man.", SAT, "“Who knows?”", "“Nobody.”"],
     "quoted between": ["“Come,” said Tom.", "“Why?” thought Ann.", "“No,” said Ann."],
     "three": [*TALK, "“And I,” said Mary.", "“Well,” said Tom."],
@@ -43,11 +41,11 @@ def test_guesses_make_a_dialogue_doubtful(paragraphs: list[str]) -> None:
     assert certainties and all(certainty < SURE for certainty in certainties)
 
 
-def test_those_told_later_confirm_a_guess() -> None:
-    """A guess is surer where those who are told to speak before and after it take turns as it says."""
+def test_those_named_later_confirm_a_guess() -> None:
+    """A guess is surer where those who are named before and after it take turns as it says."""
     open_end = [*TALK, SAT, "“When?”", "“Soon.”"]
-    told = [*TALK, SAT, "“When?”", "“Soon,” said Ann.", "“Good,” said Tom."]
-    assert max(of(told).certainties) > max(of(open_end).certainties)
+    named = [*TALK, SAT, "“When?”", "“Soon,” said Ann.", "“Good,” said Tom."]
+    assert max(of(named).certainties) > max(of(open_end).certainties)
 
 
 def test_every_guess_has_its_share() -> None:
@@ -73,8 +71,8 @@ def test_refuses_what_is_no_probability(least: float) -> None:
 
 def test_run_in_speech_is_parted() -> None:
     """In paragraphs of old tales a second full tag, or one who has asked, tells of another person."""
-    told = of(["‘Where are you going?’ said he. ‘To bury her,’ said the fox. ‘So!’ said the wolf.", *["‘Yes.’"] * 9])
-    assert [utterance.text for utterance in told.dialogues[0][:3]] == ["Where are you going?", "To bury her,", "So!"]
+    named = of(["‘Where are you going?’ said he. ‘To bury her,’ said the fox. ‘So!’ said the wolf.", *["‘Yes.’"] * 9])
+    assert [utterance.text for utterance in named.dialogues[0][:3]] == ["Where are you going?", "To bury her,", "So!"]
     asked = of(
         ["The prince said, ‘What is it?’ ‘I dare not,’ said he. But the prince said, ‘Tell me!’", *["‘Yes.’"] * 9]
     )

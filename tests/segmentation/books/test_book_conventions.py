@@ -2,10 +2,9 @@
 
 import pytest
 
-from edos_dataset.segmentation.books.conversations import Speech
-from edos_dataset.segmentation.books.extraction import extract
+from edos_dataset.segmentation.books.extraction import Speech, extract
 from edos_dataset.segmentation.books.rules import load_rules
-from edos_dataset.segmentation.books.speakers import told_after
+from edos_dataset.segmentation.books.speakers import tag_after
 from edos_dataset.segmentation.books.speech import Utterance
 from edos_dataset.sources.books.book import HEADING, SPEECH, Block
 
@@ -34,15 +33,15 @@ def test_who_is_addressed_before_the_narrator_is_no_narration() -> None:
 )
 def test_what_hangs_on_a_verb(narration: str, language: str, verb: str, name: str | None, person: str | None) -> None:
     """A verb of saying is known with the pronoun that hangs on it, and so is who speaks."""
-    assert told_after("Sim,", narration, load_rules(language)) == (verb, name, person)
+    assert tag_after("Sim,", narration, load_rules(language)) == (verb, name, person)
 
 
 def test_a_colon_leads_in_what_follows() -> None:
     """Narration behind speech that ends in a colon tells who speaks next, and not who has spoken."""
     rules = load_rules("en")
-    assert told_after("It is done.", "The doctor laughed, and said:--", rules) is None
-    assert told_after("It is done,", "to which she answered:--", rules) is None
-    assert told_after("It is done,", "she said.", rules) == ("said", None, "f")
+    assert tag_after("It is done.", "The doctor laughed, and said:--", rules) is None
+    assert tag_after("It is done,", "to which she answered:--", rules) is None
+    assert tag_after("It is done,", "she said.", rules) == ("said", None, "f")
 
 
 OPENED = ["«Ven -dijo Ana-, que es tarde.", "-Ya voy.", "-Pues pronto».", "* * *"]
@@ -81,3 +80,18 @@ def test_who_speaks_first_is_led_in() -> None:
     """A colon before the first speech of a conversation names who speaks, as it does before any other."""
     (dialogue,) = heard(["She turned round, and Martha said:", "“Who is there?”", "“It is I,” said Tom."], "en")
     assert [turn.speaker for turn in dialogue] == ["Martha", "Tom"]
+
+
+@pytest.mark.parametrize("quotes", ["‘’", "''"])
+def test_single_quotes_before_words_that_are_elisions_too(quotes: str) -> None:
+    """A quote that is closed is none of an elision, and an elision within speech opens none."""
+    said = [
+        "‘Is it late?’ said Anna.",
+        "‘Er, I think ’tis so,’ said Tom.",
+        "‘Tell ’em,’ said Anna.",
+        "‘I will,’ said Tom.",
+    ] * 3
+    texts = [text.replace("‘", quotes[0]).replace("’", quotes[1]) for text in said]
+    (dialogue,) = heard(texts, "en")
+    marks = quotes[1]
+    assert [turn.text for turn in dialogue[:3]] == ["Is it late?", f"Er, I think {marks}tis so,", f"Tell {marks}em,"]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from edos_dataset.segmentation.books.conversations import Speech
-from edos_dataset.segmentation.books.extraction import extract
-from edos_dataset.segmentation.books.rules import languages, load_rules, rules_of
-from edos_dataset.segmentation.books.words import Words
-from edos_dataset.sources.books.book import Block
+from edos_dataset.segmentation.books.boundaries import BOUNDARIES
+from edos_dataset.segmentation.books.extraction import BESIDE, LED_IN, Speech, extract
+from edos_dataset.segmentation.books.rules import Rule, Table, Words, languages, load_rules, rules_of
+from edos_dataset.segmentation.books.turns import ANOTHER_SPEAKER, IS_SPEECH, IS_SPEECH_BEHIND_DASH
+from edos_dataset.sources.books.book import HEADING, Block
 
 SWEDISH = """
 quotes: ["” ”", "» »"]
@@ -90,3 +90,40 @@ def test_words_by_their_beginning() -> None:
     assert "sagte" in words
     assert "riefen" not in words
     assert words.meet(["und", "sagen"])
+
+
+TABLES = {
+    "is speech": IS_SPEECH,
+    "is speech behind a dash": IS_SPEECH_BEHIND_DASH,
+    "another speaker": ANOTHER_SPEAKER,
+    "beside": BESIDE,
+    "led in": LED_IN,
+    "boundaries": BOUNDARIES,
+}
+RULES = [pytest.param(table, rule, id=f"{name}: {rule.name}") for name, table in TABLES.items() for rule in table.rules]
+
+
+@pytest.mark.parametrize(("table", "rule"), RULES)
+def test_rule_decides_on_its_example(table: Table, rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first rule that holds is the one that the sentences show; they stand in a book often enough for a habit."""
+    decided = []
+
+    def recording(each: Rule):
+        def holds(case: object) -> bool:
+            held = each.holds(case)
+            if held:
+                decided.append(each.name)
+            return held
+
+        return holds
+
+    monkeypatch.setattr(table, "_pairs", tuple((recording(each), each.decides) for each in table.rules))
+    paragraphs = [Block(text) for text in rule.example.split("\n")]
+    extract([*paragraphs, Block("II", HEADING)] * 12, load_rules(rule.language), Speech())
+    assert rule.name in decided
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
+def test_names_of_rules_are_different(table: Table) -> None:
+    names = [rule.name for rule in table.rules]
+    assert len(set(names)) == len(names)

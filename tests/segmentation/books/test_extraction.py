@@ -2,8 +2,7 @@
 
 import pytest
 
-from edos_dataset.segmentation.books.conversations import Speech
-from edos_dataset.segmentation.books.extraction import extract
+from edos_dataset.segmentation.books.extraction import Speech, extract
 from edos_dataset.segmentation.books.rules import languages, load_rules
 from edos_dataset.segmentation.books.speech import Extraction
 from edos_dataset.sources.books.book import CONTENTS, HEADING, NOTE, SPEECH, VERSE, Block
@@ -71,12 +70,12 @@ HEARD = {
         ["“What a fool!” thought Ann.", "“Do sit,” said Tom.", "“Thank you.”"],
         [["Do sit,", "Thank you."]],
     ),
-    "en goes on": (
+    "en continues": (
         "en",
         ["“Well,” said Tom.", "He looked at the fire.", "“Well,” he continued, “so it is.”", "“So it is,” said Ann."],
         [["Well, Well, so it is.", "So it is,"]],
     ),
-    "en goes on in the same sentence": (
+    "en continues in the same sentence": (
         "en",
         ["“If you will,” said Tom, and Ann knew what he meant, “let us go.”", "“Where?”"],
         [["If you will, let us go.", "Where?"]],
@@ -96,7 +95,7 @@ HEARD = {
         ["„Waar waart gij?” vroeg Karel.--„Thuis,” zei Anna, „en alleen.”--„Goed.”"],
         [["Waar waart gij?", "Thuis, en alleen.", "Goed."]],
     ),
-    "hu dash only where speech goes on": (
+    "hu dash only where speech continues": (
         "hu",
         ["- Vége a háborúnak, felelt Pál, - menjünk haza.", "- Hová?"] * 5,
         [["Vége a háborúnak, menjünk haza.", "Hová?"] * 5],
@@ -224,12 +223,12 @@ TALK = ["“Will you come?” asked Tom.", "“I will,” said Ann."]
     ],
 )
 def test_who_speaks_behind_narration(paragraphs: list[str], lengths: list[int]) -> None:
-    """Behind narration a dialogue goes on, or the same person does, or it ends, by what is told of who speaks."""
+    """Behind narration a dialogue continues, or the same person does, or it ends, by what is known of the speakers."""
     assert [len(dialogue) for dialogue in of(paragraphs).dialogues] == lengths
 
 
-def test_dialogue_goes_on_over_narration_with_evidence() -> None:
-    """After 400 characters a dialogue goes on where somebody of it answers, and not where nobody does."""
+def test_dialogue_continues_over_narration_with_evidence() -> None:
+    """After 400 characters a dialogue continues where somebody of it answers, and not where nobody does."""
     before = ["“Will you come?” asked Tom.", "“I may,” said Ann.", "“But when?” asked Tom.", "She sat. " * 44]
     assert len(of([*before, "“Soon,” answered Ann."]).dialogues[0]) == 4
     assert len(of(["“A,” said Tom.", "“B.”", before[-1], "“C,” cried a porter.", "“D.”"]).dialogues) == 2
@@ -275,7 +274,7 @@ def test_nothing_of_nothing(language: str) -> None:
 
 
 @pytest.mark.parametrize("style", FILLER)
-def test_style_is_told(style: str) -> None:
+def test_style_is_named(style: str) -> None:
     """The style found is named."""
     assert of(FILLER[style] * 10, "de" if style == "» «" else "en").style == style
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edos_dataset.arrays import nest, unnest
@@ -247,8 +247,8 @@ class Given:
 
 
 def test_turns_say_how_sure_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the border before each, and that one person says all; marks of the file are surer than scores, whatever these
-    say. With a least certainty a turn also ends where it may go on.
+    """Of the boundary before each, and that one person says all; marks of the file are surer than scores, whatever
+    these say. With a least certainty a turn also ends where it may go on.
     """
     blocks = ["One.", "Two.", "Three.", "Four.|- Five.", "@TOM Six.", "Seven."]
     monkeypatch.setitem(turns.SCORERS, "given", lambda: Given((0.9, 0.6, 0.2, 0.7, 0.5, 0.8)))
@@ -297,6 +297,7 @@ PIECES = [
 ]
 
 
+@settings(max_examples=50)
 @given(st.lists(st.lists(st.sampled_from(PIECES), min_size=1, max_size=8), min_size=1, max_size=5), st.integers(0, 5))
 def test_no_sentence_is_lost_and_batches_do_not_matter(documents: list[list[str]], cut: int) -> None:
     """Every sentence is in one turn, in order; any split of the rows gives the same table."""

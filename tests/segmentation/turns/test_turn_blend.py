@@ -8,8 +8,7 @@ from test_turn_net import FILM, OTHER, SMALL
 from test_turn_net import scorer as net
 from test_turn_svm import scorer as svm
 
-from edos_dataset.segmentation.turns.blend import BlendScorer, blend
-from edos_dataset.segmentation.turns.scorers import SCORERS, load_scorer
+from edos_dataset.segmentation.turns.scorers import SCORERS, BlendScorer, blend, load_scorer
 from edos_dataset.segmentation.turns.stage import SegmentTurns
 from turn_documents import documents, sentence
 

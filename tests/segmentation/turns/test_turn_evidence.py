@@ -1,11 +1,11 @@
-"""Blocks, times, dashes and marks at a seam; what is missing is a value of its own."""
+"""Blocks, times, dashes and marks at a boundary; what is missing is a value of its own."""
 
 import numpy as np
 import pytest
 
-from edos_dataset.arrays import unnest
-from edos_dataset.segmentation.turns.evidence import INSIDE, OUTSIDE, UNKNOWN, beside, evidence
-from edos_dataset.segmentation.turns.tokens import hash_tokens
+from edos_dataset.arrays import Ints, unnest
+from edos_dataset.segmentation.turns.evidence import INSIDE, OUTSIDE, UNKNOWN, beside, evidence, talk
+from edos_dataset.segmentation.turns.tokens import hash_tokens, mask_names
 from turn_documents import documents, sentence, spoken
 
 
@@ -29,9 +29,9 @@ def test_values_beside_stay_in_their_document(step, expected):
 
 def test_missing_times_and_blocks_are_unknown():
     film = [sentence("One.", None, None, None), sentence("Two.", None, None, None)]
-    seams = columns(film)
+    boundaries = columns(film)
     for name in ("block.relation", "timing.gap", "timing.split", "timing.duration", "timing.rate", "density.sentences"):
-        assert seams[name][1] == UNKNOWN, name
+        assert boundaries[name][1] == UNKNOWN, name
 
 
 def test_the_pause_inside_a_block_is_no_pause():
@@ -41,11 +41,11 @@ def test_the_pause_inside_a_block_is_no_pause():
         sentence("Three.", 4, 5, 1),
         sentence("Four.", 5.1, 6, 4),
     ]
-    seams = columns(film)
-    assert seams["block.relation"][1:].tolist() == [0, 1, 2]
-    assert seams["timing.gap"][1] == INSIDE
-    assert seams["timing.gap"][2] > seams["timing.gap"][3]
-    assert seams["neighbours.gap_before"][2] == INSIDE
+    boundaries = columns(film)
+    assert boundaries["block.relation"][1:].tolist() == [0, 1, 2]
+    assert boundaries["timing.gap"][1] == INSIDE
+    assert boundaries["timing.gap"][2] > boundaries["timing.gap"][3]
+    assert boundaries["neighbours.gap_before"][2] == INSIDE
 
 
 def test_halves_of_a_split_block():
@@ -64,25 +64,92 @@ def test_halves_of_a_split_block():
 
 
 def test_marks_and_lengths():
-    seams = columns(spoken("Is it?", "...so they say", "", "Yes!"))
+    boundaries = columns(spoken("Is it?", "...so they say", "", "Yes!"))
     same_mark = columns(spoken("Who?", "Here.", "", "No!"))
-    assert seams["punctuation.last_before"][1] == same_mark["punctuation.last_before"][1]
-    assert seams["punctuation.first"][1] != same_mark["punctuation.first"][1]
-    assert seams["punctuation.last"][1] == 0
-    assert seams["punctuation.last"][2] == UNKNOWN
-    assert seams["lengths.before"][1] == 1
-    assert seams["lengths.here"].tolist() == [1, 2, 0, 0]
+    assert boundaries["punctuation.last_before"][1] == same_mark["punctuation.last_before"][1]
+    assert boundaries["punctuation.first"][1] != same_mark["punctuation.first"][1]
+    assert boundaries["punctuation.last"][1] == 0
+    assert boundaries["punctuation.last"][2] == UNKNOWN
+    assert boundaries["lengths.before"][1] == 1
+    assert boundaries["lengths.here"].tolist() == [1, 2, 0, 0]
 
 
 def test_dashes_of_a_document():
     film = spoken("One.", "Two.", "Three.", "Four.")
     film[1]["dash"] = film[2]["dash"] = True
-    seams = columns(film, spoken("Five.", "Six."))
-    assert seams["dash.here"].tolist() == [0, 1, 1, 0, 0, 0]
-    assert seams["dash.before"].tolist() == [OUTSIDE, 0, 1, 1, OUTSIDE, 0]
-    assert seams["dash.share"][0] > seams["dash.share"][4] == 0
+    boundaries = columns(film, spoken("Five.", "Six."))
+    assert boundaries["dash.here"].tolist() == [0, 1, 1, 0, 0, 0]
+    assert boundaries["dash.before"].tolist() == [OUTSIDE, 0, 1, 1, OUTSIDE, 0]
+    assert boundaries["dash.share"][0] > boundaries["dash.share"][4] == 0
 
 
 def test_density_is_of_the_document():
-    seams = columns(spoken("One.", "Two.", "Three."), spoken("One.", "Two.", "Three.", pause=30))
-    assert seams["density.sentences"][0] > seams["density.sentences"][3]
+    boundaries = columns(spoken("One.", "Two.", "Three."), spoken("One.", "Two.", "Three.", pause=30))
+    assert boundaries["density.sentences"][0] > boundaries["density.sentences"][3]
+
+
+NAMED = ("I saw Anna.", "I saw Niles.")  # which tells that these are names
+FIRST = len(NAMED)
+
+
+def talk_columns(*films: tuple[str, ...]) -> dict[str, Ints]:
+    """Read films whose first sentences name people."""
+    sentences, offsets = unnest(documents(*(spoken(*NAMED, *film) for film in films)), "sentences")
+    tokens = hash_tokens(sentences.field("text"), "en")
+    masked = mask_names(tokens, tokens.offsets[offsets])
+    return talk(tokens, masked, offsets, np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)))
+
+
+@pytest.mark.parametrize(
+    ("text", "how"),
+    [
+        ("Anna, come here.", 1),
+        ("Come here, Anna!", 2),
+        ("Come here, Anna", 2),
+        ("Anna!", 3),
+        ("Anna. Niles?", 3),
+        ("Did Anna come?", 0),
+        ("Well, come.", 0),
+        ("", 0),
+    ],
+)
+def test_somebody_is_called(text: str, how: int) -> None:
+    """At the beginning, at the end, or by nothing else; the next sentence knows it, too."""
+    boundaries = talk_columns((text, "What is it?"))
+    assert boundaries["talk.called"][FIRST] == how
+    assert boundaries["talk.called_before"][FIRST + 1] == how
+
+
+def test_one_name_in_two_sentences() -> None:
+    """Called by one, spoken of by the other, or neither."""
+    told = talk_columns(("Where is Anna?", "In town, Anna is."), ("Anna, where are you?", "Ask Anna!"))[
+        "talk.same_name"
+    ]
+    assert told[FIRST + 1] == 1
+    assert told[2 * FIRST + 3] == 3
+    assert talk_columns(("Where is Anna?", "Ask Niles!"))["talk.same_name"][FIRST + 1] == 0
+
+
+def test_rare_words_that_come_again() -> None:
+    """More of them weigh more; a word that the whole film is full of tells nothing."""
+    said = talk_columns(("We sail to Corfu together.", "Together?", "The soup sails well.", "Yes."))["talk.echo"]
+    assert said[FIRST + 1] == 3
+    assert said[FIRST + 2] == 0
+    full = talk_columns(("The soup.",) * 6)["talk.echo"]
+    assert full[FIRST + 1] == 0
+
+
+def test_i_and_you_turn_round() -> None:
+    """Each pair of persons is a value of its own."""
+    boundaries = talk_columns(("I love you.", "You do?", "I'll think.", "Nobody knows."))["talk.person"]
+    assert boundaries[FIRST : FIRST + 4].tolist() == [4 * 1 + 3, 4 * 3 + 2, 4 * 2 + 1, 4 * 1]
+
+
+def test_nothing_crosses_from_film_to_film() -> None:
+    """The first boundary of a film ignores what came before it, and a film's columns depend on no other film."""
+    alone = talk_columns(("Anna, I love you.",))
+    second = talk_columns(("Corfu, Anna!", "Anna, I love you."), ("Anna, I love you.",))
+    for name, values in alone.items():
+        assert second[name][2 + FIRST :].tolist() == values.tolist(), name
+        if name != "talk.called":
+            assert values[0] == 0, name

@@ -108,7 +108,7 @@ def test_scores_are_probabilities_and_first_sentences_have_none():
     assert np.isnan(scores).tolist() == [True, False, False, False, False, True, False, False]
     known = scores[~np.isnan(scores)]
     assert ((known > 0) & (known < 1)).all()
-    assert len(np.unique(known)) == len(known), "the weights are at random, so no two seams are alike"
+    assert len(np.unique(known)) == len(known), "the weights are at random, so no two boundaries are alike"
 
 
 def test_each_document_is_scored_by_itself():

@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from edos_dataset.sources.books.book import CONTENTS, HEADING, NOTE, PARAGRAPH, SPEECH, VERSE
-from edos_dataset.sources.books.reading import read_book, read_plain
+from edos_dataset.sources.formats import read_book, read_plain
 from edos_dataset.sources.parsed import ReadError
 
 PROSE = "The keeper counted the ships again. " * 40
@@ -20,7 +20,17 @@ def tei(body, header=HEADER, root="TEI"):
     return f'<?xml version="1.0"?>\n<{root} xmlns="http://www.tei-c.org/ns/1.0">{header}<text>{body}</text></{root}>'.encode()
 
 
-def told(data, name):
+AES = "http://www.w3.org/2001/04/xmlenc#aes128-cbc"
+
+
+def encryption(path, algorithm):
+    """Return what an EPUB says of an encrypted file."""
+    return f"""<?xml version="1.0"?><encryption xmlns="urn:oasis:names:tc:opendocument:xmlns:container"
+      xmlns:enc="http://www.w3.org/2001/04/xmlenc#"><enc:EncryptedData><enc:EncryptionMethod Algorithm="{algorithm}"/>
+      <enc:CipherData><enc:CipherReference URI="{path}"/></enc:CipherData></enc:EncryptedData></encryption>"""
+
+
+def texts_and_kinds(data, name):
     """Return kind, chapter, speaker and text of each block but the padding."""
     return [
         (block.kind, block.chapter, block.speaker, block.text)
@@ -52,7 +62,7 @@ def told(data, name):
     ],
 )  # fmt: skip
 def test_tei(markup, blocks):
-    assert told(tei(f"<body>{markup}<p>{PROSE}</p></body>"), "HU1.xml") == blocks
+    assert texts_and_kinds(tei(f"<body>{markup}<p>{PROSE}</p></body>"), "HU1.xml") == blocks
 
 
 def test_what_tei_says_of_itself():
@@ -83,7 +93,7 @@ PAGE = """<!DOCTYPE html><html lang="en-GB"><head><title>The Project Gutenberg e
     ],
 )  # fmt: skip
 def test_html(markup, blocks):
-    found = told(PAGE.format(f"<p>{PROSE}</p>{markup}<p>{PROSE}</p>").encode(), "x.html")
+    found = texts_and_kinds(PAGE.format(f"<p>{PROSE}</p>{markup}<p>{PROSE}</p>").encode(), "x.html")
     assert found == blocks
 
 
@@ -146,8 +156,9 @@ def test_epub():
         (epub()[:200] + bytes(200) + epub()[400:], "x.epub", "malformed_epub"),
         (epub(**{"META-INF/container.xml": None}), "x.epub", "malformed_epub"),
         (epub(**{"META-INF/container.xml": "<container/>"}), "x.epub", "malformed_epub"),
-        (epub(**{"META-INF/rights.xml": "<rights/>"}), "x.epub", "unreadable"),
-        (epub(**{"OPS/a.xhtml": None}), "x.epub", "malformed_epub"),
+        (epub(**{"META-INF/rights.xml": "<rights/>"}), "x.epub", "encrypted"),
+        (epub(**{"META-INF/encryption.xml": encryption("OPS/a.xhtml", AES)}), "x.epub", "encrypted"),
+        (epub(**{"OPS/a.xhtml": None}), "x.epub", "not_a_book"),
         (epub(**{"OPS/b.opf": PACKAGE.replace("itemref", "x")}), "x.epub", "malformed_epub"),
         (epub(**{"OPS/b.opf": PACKAGE.replace("<manifest>", "<!ENTITY x>")}), "x.epub", "forbidden_xml"),
         (epub(**{"OPS/a.xhtml": "<p>little</p>"}), "x.epub", "not_a_book"),
@@ -159,8 +170,45 @@ def test_what_is_refused(data, name, reason):
     assert refused.value.reason == reason
 
 
+@pytest.mark.parametrize(
+    ("path", "algorithm"), [("OPS/font.otf", "http://www.idpf.org/2008/embedding"), ("OPS/cover.jpg", AES)]
+)
+def test_obfuscated_fonts_and_pictures_lock_no_book(path, algorithm):
+    book = read_book(epub(**{"META-INF/encryption.xml": encryption(path, algorithm)}), "x.epub", None)
+    assert book.blocks == read_book(epub(), "x.epub", None).blocks
+
+
 def test_a_page_of_300_million_letters_is_refused():
     data = epub(**{"OPS/a.xhtml": PAGE.format("x" * (300 << 20))})  # here, as packing it takes seconds
     with pytest.raises(ReadError) as refused:
         read_book(data, "x.epub", None)
     assert refused.value.reason == "too_large"
+
+
+@pytest.mark.parametrize(
+    ("markup", "texts"),
+    [
+        ("He came.<br><br>“Who is it?”<br>\n<br/>“I.”", ["He came.", "“Who is it?”", "“I.”"]),
+        ("<p>One line<br>and one.</p>", ["One line and one."]),
+        ("<pre>“Who is\nit?”\n\n“I,” <i>said\nshe</i>.\n \n“Oh.”</pre>", ["“Who is it?”", "“I,” said she.", "“Oh.”"]),
+        ("<p>&#147;I&#146;m here&#151;now.&#x94;</p>", ["“I’m here—now.”"]),
+        ("<p><q>Who is it?</q> said she. <q>“I,”</q> said he.</p>", ["“Who is it?” said she. “I,” said he."]),
+        ("<p><q>He said <q>no</q> to me.</q></p>", ["“He said ‘no’ to me.”"]),
+        ("<p>“<q>Who?</q>” said she.<p>No end tags.", ["“Who?” said she.", "No end tags."]),
+    ],
+)
+def test_paragraphs_and_quotes_as_readers_of_html_see_them(markup, texts):
+    page = f"<html><body><p>{PROSE}</p>{markup}<p>{PROSE}</p></body></html>".encode()
+    assert [text for *_, text in texts_and_kinds(page, "x.html")] == texts
+
+
+def test_said_of_tei_is_speech():
+    markup = "<p><said>Who is it?</said> she cried.</p><p><said>— I.</said></p>"
+    blocks = texts_and_kinds(tei(f"<body>{markup}<p>{PROSE}</p></body>"), "x.xml")
+    assert [text for *_, text in blocks] == ["“Who is it?” she cried.", "— I."]
+
+
+def test_an_epub_is_read_without_a_missing_page_and_whatever_the_capitals(caplog):
+    package = PACKAGE.replace("<itemref", '<itemref idref="gone"/><itemref', 1).replace("a.xhtml", "A.xhtml")
+    assert read_book(epub(**{"OPS/b.opf": package}), "x.epub", None).blocks == read_book(epub(), "x.epub", None).blocks
+    assert "x.epub: an EPUB is read without 1 of the" in caplog.text

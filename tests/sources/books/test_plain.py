@@ -6,7 +6,7 @@ import time
 import pytest
 
 from edos_dataset.sources.books.book import CONTENTS, HEADING, NOTE, PARAGRAPH, VERSE
-from edos_dataset.sources.books.plain import LONGEST_BLOCK, decode_text, read_text
+from edos_dataset.sources.books.plain import LONGEST_BLOCK, declared_encoding, decode_text, read_text, unwrap
 from edos_dataset.sources.parsed import ReadError
 
 SENTENCE = "The keeper of the lighthouse counted the ships again, and there was one too many of them that night. "
@@ -20,7 +20,7 @@ def blocks(text, kind=None, name="x.txt"):
 
 
 def padded(text):
-    """A text amid enough prose to be a book."""
+    """A text within enough prose to be a book."""
     return f"{PROSE}\n\n{PROSE}\n\n{text}\n\n{PROSE}\n"
 
 
@@ -36,7 +36,7 @@ def test_paragraphs_are_unwrapped_and_counted_by_chapter(ends):
 
 
 @pytest.mark.parametrize(
-    ("encoding", "declared", "told"),
+    ("encoding", "declared", "reported"),
     [
         ("utf-8", "UTF-8", "utf-8"),
         ("utf-8-sig", None, "utf-8"),
@@ -47,12 +47,12 @@ def test_paragraphs_are_unwrapped_and_counted_by_chapter(ends):
         ("mac-roman", None, "mac-roman"),
     ],
 )
-def test_encodings(encoding, declared, told):
+def test_encodings(encoding, declared, reported):
     head = f"Character set encoding: {declared}\n\n" if declared else ""
     text = f"{head}*** START OF THE PROJECT GUTENBERG EBOOK X ***\n\n{UMLAUTS * 20}\n"
     book = read_text(text.encode(encoding), "x.txt", "de")
     assert book.blocks[0].text == (UMLAUTS * 20).strip()
-    assert book.encoding == told and book.encoding_confidence > 0.5
+    assert book.encoding == reported and book.encoding_confidence > 0.5
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_title_page_contents_and_the_first_chapter():
     assert {block.kind for block in found[:6]} == {CONTENTS}
 
 
-def test_a_footnote_goes_on_until_its_bracket_closes():
+def test_a_footnote_continues_until_its_bracket_closes():
     note = f"[Footnote 1: It begins.\n\n{PROSE}\n\nIt ends.]"
     assert len(blocks(padded(note), NOTE)) == 3
 
@@ -171,7 +171,7 @@ def test_what_is_no_book(data, reason, says):
 
 @pytest.mark.parametrize("unit", [b"x", b" ", b"A. ", b"[", b"_", b"I ", b"= ", b"*", b'" ', b"\t\n", b"FAUST ", b"(_"])
 def test_a_long_line_takes_no_longer_by_the_byte(unit):
-    """Ten million bytes of one thing, refused or read, in seconds: nothing takes the square of a line."""
+    """Ten million bytes of one thing are refused or read in seconds: nothing takes quadratic time."""
     began = time.process_time()
     for data in (unit * (10_000_000 // len(unit)), PROSE.encode() + b"\n\n" + unit * (900_000 // len(unit))):
         try:
@@ -183,3 +183,55 @@ def test_a_long_line_takes_no_longer_by_the_byte(unit):
 
 def test_an_ascii_text_contradicts_no_declaration():
     assert decode_text(b"plain", "utf-16", None)[1] == "utf-8"
+
+
+BODY = "\n\nCHAPTER I\n\nIt rained.\n\n"
+NEW = (
+    "The Project Gutenberg eBook of Two Doors\n\nTitle: Two Doors\n       A Tale\n\nAuthor: Ann Nobody\n\n"
+    "Language: Hungarian\n\nOriginal publication: London: Some House, 1891\n\n"
+    "*** START OF THE PROJECT GUTENBERG EBOOK TWO\nDOORS ***"
+)
+OLD = (
+    "The Project Gutenberg Etext of Two Doors, by Ann Nobody\n\nsmall print\n\n"
+    "*END*THE SMALL PRINT! FOR PUBLIC DOMAIN ETEXTS*Ver.04.29.93*END*"
+)
+ENDS = (
+    "*** END OF THE PROJECT GUTENBERG EBOOK TWO DOORS ***\nlicence\n",
+    "End of the Project Gutenberg EBook of Two Doors, by Ann Nobody\n\n*** END OF THIS PROJECT GUTENBERG EBOOK",
+    "End of Project Gutenberg's Two Doors\n",
+    "***START**THE SMALL PRINT!**FOR PUBLIC DOMAIN EBOOKS**START***\nlicence",
+)
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize(
+    ("header", "facts"),
+    [
+        (NEW, ("Two Doors A Tale", "Ann Nobody", "hu", 1891)),
+        (OLD, ("Two Doors", "Ann Nobody", None, None)),
+        ("***START OF THE PROJECT GUTENBERG EBOOK X***", (None, None, None, None)),
+    ],
+)
+def test_wrapped(header, facts, end):
+    book = unwrap(header + BODY + end)
+    assert book.text.strip() == BODY.strip() and book[1:] == facts
+
+
+def test_what_is_not_wrapped_stays():
+    text = "A book about Project Gutenberg.\n\nTitle: none\n"
+    assert unwrap(text) == (text, None, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("head", "name", "declared"),
+    [
+        (b"Character set encoding: ISO-8859-1\r\n", "1.txt", "iso-8859-1"),
+        (b"Character set encoding: ISO Latin-1\n", "1-0.txt", "latin-1"),
+        (b"Character set encoding: Unicode UTF-8\n", "1.txt", "utf-8"),
+        (b"", "1234-8.txt", "iso8859-1"),
+        (b"", "1234-0.txt", "utf-8"),
+        (b"", "alice.txt", None),
+    ],
+)
+def test_declared(head, name, declared):
+    assert declared_encoding(head + b"text", name) == declared

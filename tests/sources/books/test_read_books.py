@@ -1,4 +1,4 @@
-"""Books found and read: one a key, its best file, in the language wanted, everything else told."""
+"""Books found and read: one a key, its best file, in the language wanted, everything else reported."""
 
 import gzip
 import os
@@ -9,12 +9,11 @@ import pyarrow.compute as pc
 import pytest
 
 from edos_dataset.runs.pipeline import split_rejects
-from edos_dataset.schema.books import BOOKS, READ_BOOKS
-from edos_dataset.schema.tables import REASON
-from edos_dataset.sources.books.inventory import find_books
-from edos_dataset.sources.books.names import name_book
-from edos_dataset.sources.books.read import OTHER_FILE, ReadBooks
-from edos_dataset.sources.found import SourceError
+from edos_dataset.schema.tables import BOOKS, READ_BOOKS, REASON
+from edos_dataset.sources.given import SourceError
+from edos_dataset.sources.inventory import find_books
+from edos_dataset.sources.names import name_book
+from edos_dataset.sources.read import OTHER_FILE_OF_BOOK, ReadBooks
 
 EN = "The keeper of the house counted the ships that night, and they were more than she had thought they would be. "
 DE = (
@@ -89,7 +88,7 @@ def test_files_of_one_book(folder):
         "books/b/a": ["b/a.txt"],
     }
     assert inventory.books.schema == BOOKS
-    assert inventory.facts() | {"skipped": 0} == {"books": 4, "files": 7, "unopened": 0, "skipped": 0}
+    assert inventory.facts() | {"skipped": 0} == {"books": 4, "files": 7, "unopened": 0, "skipped": 0, "not_taken": {}}
 
 
 def test_a_mirror_with_archives(folder):
@@ -102,7 +101,7 @@ def test_a_mirror_with_archives(folder):
     assert skipped["books/1/2/3/1234/old/1234.txt"].startswith("superseded")
     assert skipped["books/1/2/3/1234/1234.jpg"] == "not_a_book: suffix .jpg"
     rows = read(folder).select(["document_id", REASON]).to_pylist()
-    assert [row[REASON] for row in rows] == [OTHER_FILE, None]
+    assert [row[REASON] for row in rows] == [OTHER_FILE_OF_BOOK, None]
 
 
 HEADER = "Text#,Type,Issued,Title,Language,Authors\n"
@@ -122,14 +121,14 @@ def test_the_catalogue(folder):
     assert (row["source"]["title"], row["source"]["author"]) == ("Two Doors", "Nobody, Ann")
 
 
-def test_a_broken_catalogue_is_told_and_one_given_refused(folder):
+def test_a_broken_catalogue_is_reported_or_refused_if_given(folder):
     put(folder, {"pg11.txt": PROSE["en"], "pg_catalog.csv": "<html>"})
     assert found(folder)[1]["pg_catalog.csv"].startswith("not_a_catalogue")
     with pytest.raises(SourceError, match=r"the catalogue .* its first line names <html>"):
         found(folder, catalogue=folder / "pg_catalog.csv")
 
 
-def test_the_best_file_is_kept_and_reasons_told(folder):
+def test_the_best_file_is_kept_and_reasons_reported(folder):
     put(
         folder,
         {
@@ -145,19 +144,19 @@ def test_the_best_file_is_kept_and_reasons_told(folder):
     out = read(folder)
     reasons = {row["document_id"].removeprefix("books/"): row[REASON] for row in out.to_pylist()}
     assert reasons == {
-        "11-8.txt": OTHER_FILE, "11-0.txt": OTHER_FILE, "pg11.txt": "not_a_book", "11-h.htm": None,
-        "12-0.txt": None, "12-8.txt": OTHER_FILE, "13.epub": "malformed_epub",
+        "11-8.txt": OTHER_FILE_OF_BOOK, "11-0.txt": OTHER_FILE_OF_BOOK, "pg11.txt": "not_a_book", "11-h.htm": None,
+        "12-0.txt": None, "12-8.txt": OTHER_FILE_OF_BOOK, "13.epub": "malformed_epub",
     }  # fmt: skip
     kept, rejected = split_rejects(out)
-    assert kept.drop_columns("detail").schema == READ_BOOKS
+    assert kept.drop_columns(["detail", "kept_file"]).schema == READ_BOOKS
     row = kept.to_pylist()[0]
     assert row["book"] == "gutenberg/11" and row["text"] is None and row["language"] == "en"
     assert [block["kind"] for block in row["blocks"]] == ["heading", "paragraph", "paragraph"]
     assert rejected["blocks"].null_count == rejected.num_rows == 5
     notes = ReadBooks().notes(rejected)
     assert [(note["book"], note["reason"]) for note in notes] == [
-        ("books/13", "malformed_epub"), ("gutenberg/11", OTHER_FILE), ("gutenberg/11", OTHER_FILE),
-        ("gutenberg/11", "not_a_book"), ("gutenberg/12", OTHER_FILE),
+        ("books/13", "malformed_epub"), ("gutenberg/11", OTHER_FILE_OF_BOOK), ("gutenberg/11", OTHER_FILE_OF_BOOK),
+        ("gutenberg/11", "not_a_book"), ("gutenberg/12", OTHER_FILE_OF_BOOK),
     ]  # fmt: skip
 
 
@@ -202,7 +201,7 @@ def test_packed_too_large_and_not_there(folder):
 
 def test_nothing_found(tmp_path, folder):
     put(folder, {"x.jpg": b"x"})
-    with pytest.raises(SourceError, match=r"no books in .*1 other files were found.*Known suffixes: .txt, .txt.gz"):
+    with pytest.raises(SourceError, match=r"no books in .*1 other file was found.*Known suffixes: .txt, .txt.gz"):
         find_books([folder], "en")
     with pytest.raises(SourceError, match="no source given"):
         find_books([], "en")

@@ -8,9 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edos_dataset.sources.parsed import Parsed, ReadError
-from edos_dataset.sources.subtitles.opus import parse_opus
-from edos_dataset.sources.subtitles.opus_scanner import scan
-from edos_dataset.sources.subtitles.opus_tree import parse_xml, walk
+from edos_dataset.sources.subtitles.opus import parse_opus, parse_xml, scan, walk
 
 DECLARATION = '<?xml version="1.0" encoding="utf-8"?>\n'
 NAN = np.nan

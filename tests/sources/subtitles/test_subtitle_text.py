@@ -86,7 +86,7 @@ CASES: dict[str, tuple[str, list[tuple[str, float, float, int]]]] = {
     "a block out of order": (
         "00:00:10,000 --> 00:00:11,000\nOne\n00:00:20,000 --> 00:00:21,000\nTwo\n00:00:05,000 --> "
         "00:00:06,000\nLate\n00:00:30,000 --> 00:00:31,000\nThree\n",
-        [("One", 10, 11, 0), ("Two", 20, 21, 1), ("Late", NAN, NAN, 2), ("Three", 30, 31, 3)],
+        [("Late", 5, 6, 0), ("One", 10, 11, 1), ("Two", 20, 21, 2), ("Three", 30, 31, 3)],
     ),
     "WebVTT": (
         "WEBVTT - title\nKind: captions\n\nNOTE a comment\nof two lines\n\nSTYLE\n::cue {}\n\nREGION\nid:x\n\n"
@@ -140,7 +140,7 @@ def test_speakers_that_the_file_names() -> None:
         "00:03.000 --> 00:04.000\n<v Ann>Hi</v>\n<v Bob>Ho</v>\n\n00:05.000 --> 00:06.000\nHm\n"
     )
     assert voices.texts == ["Hi", "there", "Hi", "Ho", "Hm"]
-    assert voices.speakers == ["Ann Lee", "Ann Lee", None, None, None]
+    assert voices.speakers == ["Ann Lee", "Ann Lee", "Ann", "Bob", None]
     assert read("1\n00:00:01,000 --> 00:00:02,000\nANN: Hi\n").speakers is None
 
 
@@ -148,7 +148,6 @@ def test_speakers_that_the_file_names() -> None:
     ("data", "reason"),
     [
         (b"hello world", "not_subtitles"),
-        (b"{1}{25}MicroDVD", "not_subtitles"),
         (b"1\n00:00:01,000 --> 00:00:02,000\n\n", "not_subtitles"),
         (b"WEBVTT\n\nNOTE nothing\n", "not_subtitles"),
         (b"<html><body>Not found</body></html>", "not_subtitles"),

@@ -9,14 +9,12 @@ import shutil
 import numpy as np
 import pytest
 
-import training.classifier.batches
 import training.classifier.data
 import training.classifier.fit
 import training.classifier.model
 import training.classifier.recipe
 import training.examples
-import training.loop.checkpoints
-import training.loop.rates
+import training.loop
 from classifier_fixtures import CROWD, WEAK, make_backbone, write_recipe, write_weak
 from edos_dataset.labels import EMOTIONS, LABELS
 
@@ -67,7 +65,7 @@ def backbone(tmp_path_factory):
 )
 def test_the_rate_warms_up_and_decays_to_zero(update, settings, factor):
     recipe = recipe_of(**settings)
-    assert training.loop.rates.rate_factor(update, 100, recipe.warmup, recipe.schedule) == pytest.approx(factor)
+    assert training.loop.rate_factor(update, 100, recipe.warmup, recipe.schedule) == pytest.approx(factor)
 
 
 @pytest.mark.parametrize("budget", [1, 12, 40, 10_000])
@@ -75,7 +73,7 @@ def test_micro_batches_hold_every_row_once_within_their_budget(budget):
     generator = np.random.default_rng(0)
     inputs = [[0] * length for length in generator.integers(2, 20, 50)]
     rows = generator.permutation(50)[:37]
-    batches = training.classifier.batches.micro_batches(rows, inputs, budget)
+    batches = training.classifier.fit.micro_batches(rows, inputs, budget)
     assert sorted(np.concatenate(batches)) == sorted(rows)
     assert all(len(batch) == 1 or len(batch) * max(len(inputs[row]) for row in batch) <= budget for batch in batches)
     assert len(batches) == (37 if budget == 1 else len(batches)) and (budget < 10_000 or len(batches) == 1)
@@ -84,7 +82,7 @@ def test_micro_batches_hold_every_row_once_within_their_budget(budget):
 def test_an_epoch_takes_all_own_examples_and_each_time_another_sample_of_the_replayed():
     import torch
 
-    examples = training.classifier.batches.Examples([[0]] * 50, torch.zeros(50, 41), torch.ones(50), own=20, count=50)
+    examples = training.classifier.fit.Examples([[0]] * 50, torch.zeros(50, 41), torch.ones(50), own=20, count=50)
     recipe = recipe_of(batch=8, replay_share=0.2, seed=5)
     first, second = (examples.epoch(number, recipe) for number in (0, 1))
     assert [len(rows) for rows in first] == [8, 8, 8, 2]
@@ -104,9 +102,7 @@ def test_an_epoch_takes_all_own_examples_and_each_time_another_sample_of_the_rep
 def test_history_dropout_gives_a_share_of_the_examples_others_in_every_epoch_without_their_history():
     import torch
 
-    examples = training.classifier.batches.Examples(
-        [[0]] * 800, torch.zeros(800, 41), torch.ones(800), own=400, count=400
-    )
+    examples = training.classifier.fit.Examples([[0]] * 800, torch.zeros(800, 41), torch.ones(800), own=400, count=400)
     epochs = [np.concatenate(examples.epoch(number, recipe_of(history_dropout=0.25))) for number in (0, 1)]
     for rows in epochs:
         assert sorted(rows % 400) == list(range(400))
@@ -121,7 +117,7 @@ def test_history_dropout_reads_the_last_turn_alone(tmp_path):
     )
     empty = part.take(np.zeros(0, np.int64))
     tokenizer = training.classifier.model.build_tokenizer(recipe)
-    examples = training.classifier.batches.Examples.of(data.Data(part, empty, empty, empty, {}, {}), recipe, tokenizer)
+    examples = training.classifier.fit.Examples.of(data.Data(part, empty, empty, empty, {}, {}), recipe, tokenizer)
     with_history, alone, without, same = (tokenizer.decode(ids) for ids in examples.inputs)
     assert (
         with_history == "[CLS] yes [SEP] well then [SEP]"
@@ -136,7 +132,7 @@ def test_averaged_weights_are_those_computed_by_hand_and_leave_the_model_as_it_w
 
     layer = torch.nn.Linear(1, 1, bias=False)
     frozen = torch.nn.Linear(1, 1).requires_grad_(False)
-    average = training.classifier.batches.WeightAverage(torch.nn.Sequential(layer, frozen), decay=0.15)
+    average = training.classifier.fit.WeightAverage(torch.nn.Sequential(layer, frozen), decay=0.15)
     value = float(layer.weight)
     for update, weight in enumerate((1.0, 3.0, -2.0), start=1):
         layer.weight.data.fill_(weight)
@@ -146,7 +142,7 @@ def test_averaged_weights_are_those_computed_by_hand_and_leave_the_model_as_it_w
     with average.applied():
         assert float(layer.weight) == pytest.approx(value)
     assert float(layer.weight) == -2.0
-    other = training.classifier.batches.WeightAverage(torch.nn.Sequential(layer, frozen), decay=0.15)
+    other = training.classifier.fit.WeightAverage(torch.nn.Sequential(layer, frozen), decay=0.15)
     other.load_state_dict(copy.deepcopy(average.state_dict()))
     with other.applied():
         assert float(layer.weight) == pytest.approx(value)
@@ -154,7 +150,7 @@ def test_averaged_weights_are_those_computed_by_hand_and_leave_the_model_as_it_w
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_a_training_that_diverged_stops_with_a_sentence(value):
-    progress = training.loop.checkpoints.Progress(update=7)
+    progress = training.loop.Progress(update=7)
     assert progress.judge(2.0, 2) and not progress.judge(2.0, 2), "equal is not lower"
     with pytest.raises(ValueError, match="cross-entropy of update 7 is (nan|inf): lower the recipe's learning rates"):
         progress.judge(value, 2)
@@ -410,5 +406,5 @@ def test_checkpoints_of_other_programs_are_not_removed(tmp_path):
     other.mkdir()
     (other / "trainer_state.json").write_text("{}")
     with pytest.raises(ValueError, match="checkpoint-500 is of another program: choose another --out, or move it away"):
-        training.loop.checkpoints.resume(tmp_path, {}, None)
+        training.loop.resume(tmp_path, {}, None)
     assert (other / "trainer_state.json").is_file()

@@ -12,19 +12,18 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from edos_dataset.generation.inputs import encode_history, encode_response
 from edos_dataset.generation.responder import Responder
-from edos_dataset.generation.tokenizer import train_tokenizer
+from edos_dataset.generation.response_pipeline import encode_history, encode_response
 from edos_dataset.labels import LABELS
 from edos_dataset.schema import SPLITS
 from generator_fixtures import copying, write_conversations
-from training.generator import corpus, measure, sources
-from training.generator.batches import by_lengths, epoch, forward_passes, updates_in_epoch
+from training.generator import corpus, fit
+from training.generator.corpus import CONVERSATIONS
 from training.generator.model import build_learner
-from training.generator.pairs import pairs_of
+from training.generator.pairs import by_lengths, epoch, forward_passes, pairs_of, updates_in_epoch
 from training.generator.recipe import GeneratorRecipe
-from training.generator.sources import CONVERSATIONS
 from training.generator.tasks import AnswerTask, LabelTask, token_losses
+from training.generator.tokenizer import train_tokenizer
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 TEXTS = [
@@ -173,8 +172,8 @@ def test_neighbours_in_the_order_are_alike():
 
 def test_documents_are_shared_out_whole_the_same_in_every_data_set():
     documents = [f"film{row // 4}" for row in range(400)]
-    one, told = corpus.with_splits(table_of([["a", "b"]] * 400, documents=documents), 0)
-    assert told == "80/10/10 by document_id, seed 0"
+    one, stated = corpus.with_splits(table_of([["a", "b"]] * 400, documents=documents), 0)
+    assert stated == "80/10/10 by document_id, seed 0"
     sides = {}
     for document, split in zip(documents, one["split"].to_pylist(), strict=True):
         assert sides.setdefault(document, split) == split
@@ -188,14 +187,14 @@ def test_documents_are_shared_out_whole_the_same_in_every_data_set():
 def test_few_documents_still_make_three_parts(count, by):
     table = table_of([["a", "b"]] * 12, documents=[f"film{row % count}" for row in range(12)])
     for seed in range(5):
-        shared, told = corpus.with_splits(table, seed)
-        assert set(shared["split"].to_pylist()) == set(SPLITS) and by in told
+        shared, stated = corpus.with_splits(table, seed)
+        assert set(shared["split"].to_pylist()) == set(SPLITS) and by in stated
 
 
 def test_splits_of_the_data_are_kept_where_all_are_there():
     table = pa.concat_tables([table_of([["a", "b"]], split=split) for split in ("test", "train", "validation")])
-    shared, told = corpus.with_splits(table, 0)
-    assert shared["split"].to_pylist() == ["test", "train", "validation"] and told == "as given"
+    shared, stated = corpus.with_splits(table, 0)
+    assert shared["split"].to_pylist() == ["test", "train", "validation"] and stated == "as given"
 
 
 class Teller:
@@ -213,9 +212,9 @@ def test_missing_labels_are_given_once_and_kept(tmp_path, monkeypatch):
     table = table_of([["a", "b"], ["c", "d", "e"]], labels=[[1, None], [None, 2, 3]])
     recipe = GeneratorRecipe(labeler="teller")
     for asked in (1, 1):
-        labelled, told = corpus.with_labels(table, recipe, "films", tmp_path)
+        labelled, stated = corpus.with_labels(table, recipe, "films", tmp_path)
         assert labelled["labels"].to_pylist() == [[1, 7], [7, 2, 3]] and Teller.asked == asked
-    assert told == "teller@1, 2 of 5 turns" and len(list(tmp_path.glob("labels-*.parquet"))) == 1
+    assert stated == "teller@1, 2 of 5 turns" and len(list(tmp_path.glob("labels-*.parquet"))) == 1
     whole, _ = corpus.with_labels(table, GeneratorRecipe(labeler="teller", relabel=True), "films", tmp_path)
     assert whole["labels"].to_pylist() == [[7, 7], [7, 7, 7]]
     with pytest.raises(ValueError, match="films: 2 of 5 turns have no label, and the recipe names no la"):
@@ -226,7 +225,7 @@ def test_missing_labels_are_given_once_and_kept(tmp_path, monkeypatch):
 
 def test_empathetic_dialogues_come_with_labels_and_the_splits_of_the_original(tmp_path):
     write_conversations(tmp_path, copying, count=6, turns=3)
-    table = sources.read_source("empathetic_dialogues", tmp_path, None)
+    table = corpus.read_source("empathetic_dialogues", tmp_path, None)
     assert table["split"].null_count == len(table) == 6
     assert table["document_id"].to_pylist()[2] == "hit:2" and table["labels"].to_pylist()[1][0] == 1
     original = tmp_path / "empathetic_dialogues" / "original"
@@ -234,7 +233,7 @@ def test_empathetic_dialogues_come_with_labels_and_the_splits_of_the_original(tm
     header = "conv_id,utterance_idx,context,prompt,speaker_idx,utterance,selfeval,tags\n"
     lines = "".join(f"hit:2_conv:2,{turn},afraid,p,{turn % 2},text,5|5|5,\n" for turn in (1, 2))
     (original / "test.csv").write_text(header + lines)
-    assert sources.read_source("empathetic_dialogues", tmp_path, None)["split"].to_pylist()[1:4] == [None, "test", None]
+    assert corpus.read_source("empathetic_dialogues", tmp_path, None)["split"].to_pylist()[1:4] == [None, "test", None]
 
 
 def test_dailydialog_has_no_splits_unless_all_are_there(tmp_path):
@@ -242,9 +241,9 @@ def test_dailydialog_has_no_splits_unless_all_are_there(tmp_path):
     turn = {"text": "Fine , thanks .", "emotion": "no_emotion", "act": "inform"}
     for name in ("valid", "train", "test"):
         (tmp_path / "dailydialog" / f"{name}.json").write_text(json.dumps({"dialogue": [turn, turn]}) + "\n")
-        splits = sources.read_source("dailydialog", tmp_path, None)["split"].to_pylist()
+        splits = corpus.read_source("dailydialog", tmp_path, None)["split"].to_pylist()
         assert splits == ([None] * len(splits) if name != "test" else ["train", "validation", "test"])
-    assert sources.read_source("dailydialog", tmp_path, None)["texts"].to_pylist()[0] == ["Fine, thanks."] * 2
+    assert corpus.read_source("dailydialog", tmp_path, None)["texts"].to_pylist()[0] == ["Fine, thanks."] * 2
 
 
 @pytest.mark.parametrize("config", ["os", "edos"])
@@ -254,7 +253,7 @@ def test_a_config_of_ours_is_read_with_its_labels(tmp_path, config):
     for split in ("train", "test"):
         rows = [{"dialogue_id": f"{split}-1", "document_id": "film", "turns": turns}]
         pq.write_table(pa.Table.from_pylist(rows), tmp_path / config / f"{split}-00000-of-00001.parquet")
-    table = sources.read_source(config, None, str(tmp_path))
+    table = corpus.read_source(config, None, str(tmp_path))
     assert table["split"].to_pylist() == ["train", "test"] and table["texts"].to_pylist()[0] == [
         "Hi.",
         "Hello.",
@@ -262,14 +261,14 @@ def test_a_config_of_ours_is_read_with_its_labels(tmp_path, config):
     ]
     assert table["labels"].to_pylist()[0] == ([5] * 3 if config == "edos" else [None] * 3)
     with pytest.raises(ValueError, match=f"has no config 'books'; it has {config}"):
-        sources.read_source("books", None, str(tmp_path))
+        corpus.read_source("books", None, str(tmp_path))
 
 
 def test_labelled_lines_are_read(tmp_path):
     turns = [{"text": "Hi.", "label": "caring"}, {"text": "Hello."}]
     path = tmp_path / "labelled.jsonl"
     path.write_text(json.dumps({"dialogue_id": "a", "turns": turns, "split": "test"}) + "\n")
-    (row,) = sources.read_source("edos", None, str(path)).to_pylist()
+    (row,) = corpus.read_source("edos", None, str(path)).to_pylist()
     assert (row["labels"], row["split"]) == ([LABELS.index("caring"), None], "test")
 
 
@@ -278,11 +277,11 @@ def test_figures_are_those_of_their_definitions(tokenizer):
     pairs = pairs_of(table_of(TEXTS), tokenizer, 100)
     rows = np.array([0, 2])
     targets = task.targets(pairs)[rows]
-    figures = measure.figures_of(task, pairs, rows, np.array([3.0, 5.0]), np.array([1, 2]))
+    figures = fit.figures_of(task, pairs, rows, np.array([3.0, 5.0]), np.array([1, 2]))
     assert figures["perplexity"] == pytest.approx(math.exp(8 / targets.sum()))
     assert figures["perplexity_per_word"] == pytest.approx(math.exp(8 / (5 + 7)))
     assert figures["accuracy"] == pytest.approx(3 / targets.sum())
-    counted = measure.unigram(task, pairs, pairs, len(tokenizer), of_labels=False)
+    counted = fit.unigram(task, pairs, pairs, len(tokenizer), of_labels=False)
     found = np.concatenate([encode_response(tokenizer, text, 1000) for dialogue in TEXTS for text in dialogue[1:]])
     counts = 1 + np.bincount(found, minlength=len(tokenizer))
     assert counted["cross_entropy"] == pytest.approx(-np.log(counts[found] / counts.sum()).mean(), abs=1e-4)
@@ -303,7 +302,7 @@ def test_losses_are_summed_by_row_and_smoothed_as_torch_does():
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parents[3] / "training" / "recipes").glob("**/*.yaml")))
 def test_the_recipes_of_response_models_can_be_read(path):
-    from edos_dataset.runs.foreign import read_yaml
+    from edos_dataset.runs.untrusted import read_yaml
     from training.generator.recipe import read_recipe
 
     settings = read_yaml(path)

@@ -7,10 +7,19 @@ from accelerate import Accelerator
 
 from edos_dataset.labeling.models.dialogue_pipeline import sequence
 from edos_dataset.labels import LABEL_IDS, LABELS
-from edos_dataset.metrics.calibration import softmax
+from edos_dataset.metrics.classification import softmax
 from small_models import ANSWERS, small_context_classifier, small_tokenizer
-from training.labels.answers import answers_of, hits, rows_of, vectors_of
-from training.labels.calibration import acceptable, calibrate, calibration_error, hit_rate, label_shift
+from training.labels.answers import (
+    acceptable,
+    answers_of,
+    calibrate,
+    calibration_error,
+    hit_rate,
+    hits,
+    label_shift,
+    rows_of,
+    vectors_of,
+)
 from training.labels.recipe import LabelsRecipe
 from training.labels.results import calibrate_model
 from training.labels.sources import Taught
@@ -194,7 +203,7 @@ def test_a_confidence_that_is_right_has_no_error():
     ],
 )
 def test_every_answer_is_calibrated_on_the_source_that_is_for_it_or_on_another_and_says_on_which(sources, on):
-    told = {
+    stated = {
         "films": "held-out turns of films",
         "crowd": "validation part of the crowd",
         "weak": "validation part of the w",
@@ -215,7 +224,7 @@ def test_every_answer_is_calibrated_on_the_source_that_is_for_it_or_on_another_a
     found = calibrate_model(model, held, logits)
     assert list(found) == list(on)
     for name, source in on.items():
-        assert found[name]["on"].startswith(told[source]) and found[name]["turns"] == 40
+        assert found[name]["on"].startswith(stated[source]) and found[name]["turns"] == 40
         assert found[name]["acceptable"] == pytest.approx(right[source])
         expected = calibrate(logits[name][rows_of(held, source)], held.targets[rows_of(held, source)].numpy())
         assert found[name]["temperature"] == model.config.answers[name]["temperature"] == expected.temperature

@@ -16,13 +16,12 @@ from edos_dataset.labels import LABEL_IDS, LABELS
 from small_models import small_context_classifier, small_tokenizer
 from training.labels.answers import answers_of, hits, vectors_of
 from training.labels.fit import batches_of, fingerprint, fit, head_loss, take_step
-from training.labels.loss import loss_of
 from training.labels.model import JointModel, turn_ids
 from training.labels.plan import lessons_of, turns_of
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import Taught
-from training.labels.targets import Kind, Target, whole_set
-from training.loop.rates import linear_rate
+from training.labels.targets import Kind, Target, loss_of, whole_set
+from training.loop import linear_rate
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 HAPPY, SAD, PLAIN = (LABEL_IDS[name] for name in ("joyful", "sad", "neutral"))
@@ -221,18 +220,18 @@ def test_the_rate_rises_and_falls_to_nothing():
 def test_both_heads_learn_at_once_and_that_for_dialogues_what_only_the_turn_before_tells(tmp_path):
     """The last turn is the same; the first says what it means. The other source teaches its own at the same time."""
     rule = [("i am very happy", "yes", HAPPY), ("you are so sad", "yes", SAD)]
-    told = [Taught((first, last), (None, target(label))) for first, last, label in rule] * 10
+    stated = [Taught((first, last), (None, target(label))) for first, last, label in rule] * 10
     plain = [Taught(("oh no", "what ?"), (target(PLAIN), target(PLAIN)))] * 3
     recipe = replace(RECIPE, updates=40, batch=24, evaluations=2, label_smoothing=0.0, averaging=0.5)
     recipe = replace(recipe, learning_rate=0.001, head_learning_rate=0.01, context_rate=0.01)
-    held = {"meld": told[:2], "crowd": plain[:1]}
+    held = {"meld": stated[:2], "crowd": plain[:1]}
     answers = {
         name: {"sees": sees, "conventions": {"meld": 1.0, "crowd": 1.0}, "temperature": 1.0}
         for name, sees in (("seen", "history"), ("alone", "turn"))
     }
     model, tokenizer, accelerator = still(answers=answers), small_tokenizer(), Accelerator(cpu=True)
     arguments = SimpleNamespace(out=tmp_path, checkpoint_every=100)
-    lessons = lessons_of({"meld": told, "crowd": plain}, recipe)
+    lessons = lessons_of({"meld": stated, "crowd": plain}, recipe)
     progress = fit(JointModel(model), lessons, held, tokenizer, recipe, accelerator, arguments)
     vectors = vectors_of(held, model, tokenizer, recipe, accelerator)
     right = {name: hits(vectors, logits) for name, logits in answers_of(model, vectors, accelerator).items()}

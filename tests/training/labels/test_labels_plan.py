@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edos_dataset.labels import LABELS
-from training.labels.conventions import conventions_of
+from training.labels.model import conventions_of
 from training.labels.plan import lessons_of, parts_of, shares_of, turns_of, updates_of
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import Taught

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from edos_dataset.sources.scripts import Speech
-from training.scenes.breaks import Breaks, breaks_of_scenes, breaks_of_script, joined
-from training.scenes.fit import Episode, FitSettings, fit
+from training.scenes.corpus import Breaks, Episode, breaks_of_scenes, breaks_of_script, joined
+from training.scenes.fit import FitSettings, fit
 from training.scenes.measure import calibration, describe, interval, judge
+from training.transcripts.scripts import Speech
 
 WORDS = [
     "Nobody told the baker about the missing flour.",
@@ -34,7 +34,7 @@ def test_single_scenes_tell_their_edges():
     """What lies between them is unknown; the edge of a scene that was not found whole is, too."""
     found = breaks_of_scenes(WORDS, [WORDS[1:3], [*WORDS[4:7], "Zebras quietly juggle ninety oranges abroad."]], 1.8)
     assert found.first.tolist() == found.last.tolist() == [1, 3, 4]
-    assert found.weight.tolist() == [0.5] * 3 and found.seam == 1.8
+    assert found.weight.tolist() == [0.5] * 3 and found.boundary == 1.8
     assert np.flatnonzero(found.within).tolist() == [2, 5, 6]
 
 
@@ -64,7 +64,9 @@ def episode(number, size=60, every=12):
 def test_cuts_are_counted_once():
     """A break counts as found by any score between its edges; every cut inside a scene is wrong."""
     one = episode(0, 8, 4)
-    breaks = Breaks(np.array([3]), np.array([5]), np.array([1.0]), np.array([0, 1, 1, 0, 0, 0, 1, 1], bool), seam=2.0)
+    breaks = Breaks(
+        np.array([3]), np.array([5]), np.array([1.0]), np.array([0, 1, 1, 0, 0, 0, 1, 1], bool), boundary=2.0
+    )
     one = Episode("s", "f", breaks, np.arange(8), one.features, one.codes, one.silences)
     scores = [np.array([np.nan, 0.9, 0.1, 0.6, 0.7, -np.inf, 0.2, 0.1])]
     low, high = judge([one], scores, [0.5, 0.95])

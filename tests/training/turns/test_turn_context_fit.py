@@ -10,13 +10,12 @@ import pytest
 import torch
 from accelerate import Accelerator
 
-from edos_dataset.segmentation.turns.context import ContextScorer
-from edos_dataset.segmentation.turns.windows import MARGIN, TOKENS, Marks
+from edos_dataset.segmentation.turns.context import MARGIN, TOKENS, ContextScorer, Marks
 from labelled_films import flat, labelled
 from small_models import save_backbone
 from training.turns import context_fit as training
-from training.turns.context_lessons import ContextSettings, draw_batches, read_lessons
-from training.turns.passes import forms_of
+from training.turns.boundaries import forms_of
+from training.turns.context_fit import ContextSettings, draw_batches, read_lessons
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -6,8 +6,11 @@ import pyarrow as pa
 import pytest
 
 from edos_dataset.arrays import unnest
-from edos_dataset.sources.speakers import Cue
-from training.turns import blocks, data, dialogues, labels, sources
+from training.transcripts.speakers import Cue
+from training.turns import data, labels
+from training.turns import data as dialogues
+from training.turns import data as sources
+from training.turns import labels as blocks
 
 
 def cue(start, end, text, speaker, **more):

@@ -7,12 +7,12 @@ import pytest
 
 from edos_dataset.arrays import nest
 from edos_dataset.schema import LINE, SENTENCES
+from training.turns import boundaries as labelled_boundaries
 from training.turns import errors
-from training.turns import seams as seams_module
 
 
-def seams(same):
-    return seams_module.Seams(
+def boundaries(same):
+    return labelled_boundaries.Boundaries(
         np.array(same, np.int8), np.zeros(len(same), np.int64), np.full(len(same), 0.75, np.float32)
     )
 
@@ -59,19 +59,19 @@ def documents(tmp_path):
 
 
 def test_errors_are_chosen_at_random_or_by_confidence():
-    known, score = seams([-1, 0, 0, 1, 1, 0]), scores(0.9, 0.95, 0.1, 0.4, 0.9, 0.5)
+    known, score = boundaries([-1, 0, 0, 1, 1, 0]), scores(0.9, 0.95, 0.1, 0.4, 0.9, 0.5)
     assert errors.pick_errors(known, score, 0.5, 10, confident=True).tolist() == [1, 3, 5]
     assert errors.pick_errors(known, score, 0.5, 1, confident=True).tolist() == [1]
     assert sorted(errors.pick_errors(known, score, 0.5, 10)) == [1, 3, 5]
-    many, wrong = seams([1] * 1000), np.zeros(1000, np.float32)
+    many, wrong = boundaries([1] * 1000), np.zeros(1000, np.float32)
     first, again, other = (errors.pick_errors(many, wrong, 0.5, 20, seed=seed).tolist() for seed in (1, 1, 2))
     assert first == again != other
     assert errors.pick_errors(many, wrong, 0.5, 5, seed=1).tolist() == first[:5], "any part is a sample"
 
 
 def test_an_error_is_shown_with_what_surrounds_it_in_its_document(documents):
-    table = seams_module.read_labelled([documents])
-    known = seams_module.Seams.of(table)
+    table = labelled_boundaries.read_labelled([documents])
+    known = labelled_boundaries.Boundaries.of(table)
     score = np.linspace(0, 1, len(known)).astype(np.float32)
     head, *lines = errors.describe(table, known, score, 4).splitlines()
     assert head == "mill  label NEW TURN (0.75), score of the same turn 0.286"

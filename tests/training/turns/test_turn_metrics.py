@@ -6,12 +6,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from edos_dataset.schema import SENTENCES
+from training.turns import boundaries as labelled_boundaries
 from training.turns import metrics
-from training.turns import seams as seams_module
 
 
-def seams(same, group=None):
-    return seams_module.Seams(
+def boundaries(same, group=None):
+    return labelled_boundaries.Boundaries(
         np.array(same, np.int8),
         np.array(group if group is not None else [0] * len(same)),
         np.ones(len(same), np.float32),
@@ -28,12 +28,12 @@ def noisy(documents=30, length=40, seed=1):
     score = generator.random(documents * length).astype(np.float32)
     same = (generator.random(documents * length) < score).astype(np.int8)
     same[::length], score[::length] = -1, np.nan
-    return seams(same, np.repeat(np.arange(documents), length)), score
+    return boundaries(same, np.repeat(np.arange(documents), length)), score
 
 
 def test_values_at_a_threshold_are_of_the_class_new_turn():
     found = metrics.measure(
-        seams([-1, 0, 0, 0, 1, 1, 1, 1, -1]), scores(np.nan, 0.1, 0.2, 0.6, 0.4, 0.5, 0.8, 0.9, 0.3)
+        boundaries([-1, 0, 0, 0, 1, 1, 1, 1, -1]), scores(np.nan, 0.1, 0.2, 0.6, 0.4, 0.5, 0.8, 0.9, 0.3)
     )
     assert (found["seams"], found["documents"], found["accuracy"]) == (7, 1, round(5 / 7, 4))
     assert found["precision"] == found["recall"] == found["f1"] == round(2 / 3, 4), "0.5 is not below the threshold"
@@ -49,7 +49,7 @@ def test_values_at_a_threshold_are_of_the_class_new_turn():
 
 
 def test_best_thresholds_lie_amid_those_that_are_equally_good():
-    found = metrics.measure(seams([0, 0, 1, 1], [0, 0, 1, 1]), scores(0.1, 0.2, 0.6, 0.8), threshold=0.7)
+    found = metrics.measure(boundaries([0, 0, 1, 1], [0, 0, 1, 1]), scores(0.1, 0.2, 0.6, 0.8), threshold=0.7)
     assert found["accuracy"] == 0.75
     assert found["best_accuracy"]["accuracy"] == found["best_f1"]["f1"] == 1
     assert found["best_f1"]["threshold"] == pytest.approx(0.4, abs=0.002)
@@ -76,14 +76,16 @@ def test_true_probabilities_are_calibrated_and_others_are_not():
 
 
 def test_intervals_know_that_documents_differ():
-    """Seams of one document fail together: the interval is as wide as for the few documents, not
-    as for the many seams.
+    """Boundaries of one document fail together: the interval is as wide as for the few documents, not
+    as for the many boundaries.
     """
     group = np.repeat(np.arange(20), 100)
     wrong = np.isin(group, [3, 8, 13, 18])
     same = np.tile([0, 1], 1000)
-    together = metrics.measure(seams(same, group), np.where(wrong, 1 - same, same).astype(np.float32))
-    spread = metrics.measure(seams(same, group), np.where(np.arange(2000) % 5 == 3, 1 - same, same).astype(np.float32))
+    together = metrics.measure(boundaries(same, group), np.where(wrong, 1 - same, same).astype(np.float32))
+    spread = metrics.measure(
+        boundaries(same, group), np.where(np.arange(2000) % 5 == 3, 1 - same, same).astype(np.float32)
+    )
     assert together["accuracy"] == spread["accuracy"] == 0.8
     low, high = together["accuracy_interval"]
     assert low < 0.7 and high > 0.9, "4 of 20 documents"
@@ -117,12 +119,12 @@ def test_comparison_is_paired():
         ([-1, 1, 0, 1], [np.nan, 0.9, 0.9, 0.9], 1, 0, 4),
         ([-1, 1, 0, 1], [np.nan, 0.1, 0.1, 0.9], 0, 1 / 2, 4 / 3),
         ([-1, 1, 0, 1], [np.nan, 0.1, 0.9, 0.1], 1 / 3, 1, 4 / 3),
-        ([-1, 0, 0, 1, -1, 1], [np.nan, 0.9, 0.1, 0.9, 0.9, 0.9], 1 / 3, 0, 2),  # an unknown seam parts turns
+        ([-1, 0, 0, 1, -1, 1], [np.nan, 0.9, 0.1, 0.9, 0.9, 0.9], 1 / 3, 0, 2),  # an unknown boundary parts turns
         ([-1, -1, -1, 1], [np.nan, 0.9, 0.9, 0.9], 0, 0, 2),  # lone sentences don't count
     ],
 )
 def test_turns_that_are_mixed_and_runs_that_are_cut(same, score, mixed, cut, length):
-    (found,) = metrics.turn_shares(seams(same), scores(*score), [0.5])
+    (found,) = metrics.turn_shares(boundaries(same), scores(*score), [0.5])
     assert found == {
         "threshold": 0.5,
         "mixed_turns": round(mixed, 4),
@@ -132,12 +134,12 @@ def test_turns_that_are_mixed_and_runs_that_are_cut(same, score, mixed, cut, len
 
 
 def test_turns_end_with_their_document_even_where_its_first_seam_was_dropped():
-    found = metrics.turn_shares(seams([1, 1, 1, 1], [0, 0, 1, 1]), scores(0.9, 0.9, 0.9, 0.9), [0.5])
+    found = metrics.turn_shares(boundaries([1, 1, 1, 1], [0, 0, 1, 1]), scores(0.9, 0.9, 0.9, 0.9), [0.5])
     assert found[0]["sentences_per_turn"] == 2
 
 
 def test_accuracy_by_confidence_of_the_label():
-    known = seams_module.Seams(
+    known = labelled_boundaries.Boundaries(
         np.array([0, 1, 1, 0, -1], np.int8), np.zeros(5, np.int64), scores(0.2, 0.85, 0.95, 1, 1)
     )
     assert metrics.by_confidence(known, scores(0.9, 0.9, 0.9, 0.9, 0.9)) == [
@@ -148,7 +150,7 @@ def test_accuracy_by_confidence_of_the_label():
 
 
 def test_one_class_alone_has_no_ranking_and_everything_is_plain_json():
-    found = metrics.measure(seams([-1, 1, 1]), scores(np.nan, 0.9, 0.2))
+    found = metrics.measure(boundaries([-1, 1, 1]), scores(np.nan, 0.9, 0.2))
     assert (found["roc_auc"], found["average_precision"], found["recall"], found["curve"]) == (None, None, None, [])
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
@@ -156,15 +158,15 @@ def test_one_class_alone_has_no_ranking_and_everything_is_plain_json():
 @pytest.mark.parametrize(
     ("same", "score", "message"),
     [
-        ([0, 1], [0.5], "1 scores for 2 seams"),
-        ([-1, -1], [0.5, 0.5], "none of the 2 seams has a label"),
-        ([-1, 1, 0], [np.nan, 0.2, np.nan], "score of seam 2 is nan"),
-        ([0, 1], [0.2, 1.5], "score of seam 1 is 1.5"),
+        ([0, 1], [0.5], "1 scores for 2 boundaries"),
+        ([-1, -1], [0.5, 0.5], "none of the 2 boundaries has a label"),
+        ([-1, 1, 0], [np.nan, 0.2, np.nan], "score of boundary 2 is nan"),
+        ([0, 1], [0.2, 1.5], "score of boundary 1 is 1.5"),
     ],
 )
 def test_what_cannot_be_measured_is_said(same, score, message):
     with pytest.raises(ValueError, match=message):
-        metrics.measure(seams(same), scores(*score))
+        metrics.measure(boundaries(same), scores(*score))
 
 
 def labelled(same, confidence):
@@ -181,11 +183,13 @@ def labelled(same, confidence):
 def test_labelled_documents_are_read_in_order(tmp_path):
     pq.write_table(labelled([[-1, 1], [-1, 0, 1]], [[0, 1], [0, 0.5, 0.25]]), tmp_path / "b.parquet")
     pq.write_table(labelled([[-1, 0]], [[0, 0.75]]), tmp_path / "a.parquet")
-    found = seams_module.Seams.of(seams_module.read_labelled([tmp_path / "b.parquet", tmp_path / "a.parquet"]))
+    found = labelled_boundaries.Boundaries.of(
+        labelled_boundaries.read_labelled([tmp_path / "b.parquet", tmp_path / "a.parquet"])
+    )
     assert found.same.tolist() == [-1, 1, -1, 0, 1, -1, 0]
     assert found.group.tolist() == [0, 0, 1, 1, 1, 2, 2]
     assert found.confidence.tolist() == [0, 1, 0, 0.5, 0.25, 0, 0.75]
     assert found.at_least(0.5).known().tolist() == [False, True, False, True, False, False, True]
     pq.write_table(labelled([[-1]], [[0]]).drop_columns("corpus"), tmp_path / "c.parquet")
     with pytest.raises(ValueError, match="c.parquet has no column 'corpus'"):
-        seams_module.read_labelled([tmp_path / "c.parquet"])
+        labelled_boundaries.read_labelled([tmp_path / "c.parquet"])

@@ -11,8 +11,8 @@ from edos_dataset.segmentation.turns.evidence import UNKNOWN, read
 from edos_dataset.segmentation.turns.net import BINS, EVIDENCE, PLACES, NetScorer, read_inputs
 from edos_dataset.text import hash64
 from labelled_films import flat, labelled
+from training.turns import boundaries as passes
 from training.turns import net_fit as training
-from training.turns import passes
 
 SMALL = training.NetSettings(
     embedding=8, filters=12, evidence=4, hidden=16, unknown_words=0.05, epochs=30, sentences=120, rate=1e-2
@@ -74,11 +74,11 @@ def test_numpy_scores_as_torch_does():
     net, vocabulary = random_network(table)
     scorer, inputs = training.export(net, vocabulary), list(read_inputs(read(table, "en"), vocabulary))
     numpy = scorer.same_turn(table)
-    seams = ~np.isnan(numpy)
-    assert seams.sum() == sum(range(8))
-    assert np.ptp(numpy[seams]) > 0.1
-    full = torch_scores(net, inputs)[seams]
-    assert 0 < np.abs(numpy[seams] - full).max() < 1e-3, "weights are rounded"
+    boundaries = ~np.isnan(numpy)
+    assert boundaries.sum() == sum(range(8))
+    assert np.ptp(numpy[boundaries]) > 0.1
+    full = torch_scores(net, inputs)[boundaries]
+    assert 0 < np.abs(numpy[boundaries] - full).max() < 1e-3, "weights are rounded"
     with torch.no_grad():
         for name, steps in (("filter", 3), ("edge", 1), ("first", 5), ("second", 3), ("out", 1)):
             weight, layer = torch.from_numpy(scorer.weights[f"{name}.weight"].astype(np.float32)), getattr(net, name)
@@ -87,7 +87,7 @@ def test_numpy_scores_as_torch_does():
         net.words.weight.copy_(torch.from_numpy(scorer.weights["words"] * scorer.weights["words_scale"]))
         net.cases.weight.copy_(torch.from_numpy(scorer.weights["cases"]))
         net.evidence.weight.copy_(torch.from_numpy(scorer.weights["evidence"]))
-    np.testing.assert_allclose(numpy[seams], torch_scores(net, inputs)[seams], atol=1e-5)
+    np.testing.assert_allclose(numpy[boundaries], torch_scores(net, inputs)[boundaries], atol=1e-5)
 
 
 def test_rounding_is_to_8_and_16_bits():
@@ -142,7 +142,7 @@ def test_seams_that_are_not_chosen_or_not_labelled_teach_nothing():
 @pytest.mark.parametrize("label", [-1, 0, 1])
 def test_one_class_is_too_few(label):
     table = labelled(films(3))
-    with pytest.raises(ValueError, match="the turn goes on and some where a new one begins"):
+    with pytest.raises(ValueError, match="the turn continues and some where a new one begins"):
         training.fit_net(table, flat(table, "same_turn") == label, FEW)
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from edos_dataset.arrays import nest
 from edos_dataset.schema import LINE, SENTENCES
+from training.turns import boundaries as labelled_boundaries
 from training.turns import metrics, report
-from training.turns import seams as seams_module
 
 PICTURES = ["ablation.png", "learning_curve.png", "precision_recall.png", "reliability.png"]
 
@@ -58,15 +58,17 @@ def documents(tmp_path):
 def results(**parts):
     generator = np.random.default_rng(0)
     same = generator.integers(0, 2, 400).astype(np.int8)
-    seams = seams_module.Seams(same, np.repeat(np.arange(8), 50), np.ones(400, np.float32))
+    boundaries = labelled_boundaries.Boundaries(same, np.repeat(np.arange(8), 50), np.ones(400, np.float32))
     good, poor = (np.clip(same + generator.normal(0, spread, 400), 0, 1).astype(np.float32) for spread in (0.4, 0.9))
-    rows = [metrics.ablation_row(name, seams, score, good) for name, score in (("all", good), ("without words", poor))]
+    rows = [
+        metrics.ablation_row(name, boundaries, score, good) for name, score in (("all", good), ("without words", poor))
+    ]
     curve = [
-        {"scorer": "good", "seams": size, **metrics.measure(seams, score)}
+        {"scorer": "good", "seams": size, **metrics.measure(boundaries, score)}
         for size, score in ((100, poor), (1000, good))
     ]
     return report.Results(
-        "Trial", {"seed": 1}, {"good": metrics.measure(seams, good)}, ablation=rows, learning_curve=curve, **parts
+        "Trial", {"seed": 1}, {"good": metrics.measure(boundaries, good)}, ablation=rows, learning_curve=curve, **parts
     )
 
 
@@ -114,11 +116,11 @@ def test_scorers_of_the_package_are_measured_on_every_corpus(documents, tmp_path
 
 
 def test_first_scorer_is_compared_with_the_others(documents):
-    table = seams_module.read_labelled(documents)
+    table = labelled_boundaries.read_labelled(documents)
     same = table["same_turn"].combine_chunks().flatten().to_numpy()
     scores = {"right": (same == 1).astype(np.float32), "wrong": (same != 1).astype(np.float32)}
     found = report.assess("t", table, scores, {"right": 0.5, "wrong": 0.5})
-    with pytest.raises(ValueError, match="none of the 15 seams has a label"):
+    with pytest.raises(ValueError, match="none of the 15 boundaries has a label"):
         report.assess("t", table, scores, {"right": 0.5, "wrong": 0.5}, least=1.01)
     (row,) = found.comparisons
     assert (row["first"], row["second"], row["accuracy_difference"], row["only_first_right"]) == (

@@ -6,7 +6,7 @@ import pytest
 
 from edos_dataset.schema import SENTENCES
 from edos_dataset.segmentation.turns.evidence import read
-from edos_dataset.segmentation.turns.features import FeatureSettings, read_seams
+from edos_dataset.segmentation.turns.svm import FeatureSettings, read_boundaries
 from training.turns import svm_fit as training
 
 SMALL = training.FitSettings(features=FeatureSettings(bits=12), rate=2e-3, epochs=6)
@@ -112,11 +112,11 @@ def test_one_class_is_too_few():
 def test_feature_rows_times_weights_are_the_margins():
     table = labelled(films=4)
     scorer = training.fit_svm(labelled(), everything(labelled()), SMALL)
-    seams = read_seams(read(table, "en"), scorer.settings)
+    boundaries = read_boundaries(read(table, "en"), scorer.settings)
     rows = np.array([1, 2, 17, 41, 79])
-    features = training.feature_rows(seams, scorer.settings, rows)
+    features = training.feature_rows(boundaries, scorer.settings, rows)
     assert features.dtype == np.float32
-    assert (features @ scorer.weights.astype(np.float32)).tolist() == scorer.margins(seams)[rows].tolist()
+    assert (features @ scorer.weights.astype(np.float32)).tolist() == scorer.margins(boundaries)[rows].tolist()
 
 
 def test_versions_of_a_film_are_held_out_together():

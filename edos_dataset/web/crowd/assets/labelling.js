@@ -5,7 +5,7 @@ const choices = byId("choices"), typed = byId("typed"), found = byId("found"), r
 let labels = {}, active = -1;
 
 function choice(name, number) {
-  const meaning = name ? make("span", { className: "meaning", textContent: labels[name].meaning + " " }, make("q", { textContent: labels[name].example })) : "";
+  const meaning = name ? make("span", { className: "meaning", textContent: labels[name].meaning + " " }, labels[name].example ? make("q", { textContent: labels[name].example }) : "") : "";
   const radio = make("input", { type: "radio", name: "label", value: name, attributes: { "aria-keyshortcuts": String(number) } });
   const text = make("span", {}, make("b", { textContent: name || "Other" }), meaning || make("span", { className: "meaning", textContent: "none of these: search all labels, or type one" }));
   return make("label", { className: "choice", dataset: { name } }, radio, make("kbd", { textContent: String(number), attributes: { "aria-hidden": "true" } }), text);

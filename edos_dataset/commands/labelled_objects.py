@@ -1,0 +1,226 @@
+"""Dialogues in memory (lists, data frames, datasets): read as records, and labelled."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from edos_dataset.commands.line_runs import announced
+from edos_dataset.commands.options import COMMAND_LINE
+from edos_dataset.commands.progress import warn
+from edos_dataset.labeling.languages import LanguageTally, languages_of
+from edos_dataset.labeling.stages import UNANSWERED, AnnotateDialogues, LabelTurns
+from edos_dataset.languages import name_of_language
+from edos_dataset.releases.chats import renamed
+from edos_dataset.releases.dialogues import curated_config, lines_of, read_dialogues, tables_of
+from edos_dataset.releases.formats.faults import Findings
+from edos_dataset.releases.formats.readers import typed_rows
+from edos_dataset.releases.formats.records import Dialogue, Place, Record
+from edos_dataset.releases.formats.selection import Selection
+from edos_dataset.releases.formats.sources import rows_of, splits_of
+from edos_dataset.releases.formats.survey import checked_dialogues
+from edos_dataset.releases.labelled_tables import kept_columns, row_labels
+from edos_dataset.schema import list_of
+from edos_dataset.schema.tables import SEVERAL
+from edos_dataset.text import shown
+from edos_dataset.wording import counted, unit_of
+
+CPU_SHARD_TURNS, GPU_SHARD_TURNS = 1_000, 20_000
+"""Turns per shard, the unit of work, resuming and memory. A shard takes a few seconds, so that even a small file uses
+all cores.
+"""
+
+
+def label_in_memory(dialogues: Any, stage: AnnotateDialogues, meant: Selection) -> Any:  # noqa: ANN401
+    """Return labelled dialogues in the form in which they were given; see `edos_dataset.label` without `out`."""
+    findings = Findings()
+    if isinstance(dialogues, str | Path):
+        return list(_labelled(read_dialogues(dialogues, meant, findings), stage, findings))
+    if isinstance(dialogues, dict):
+        parts = splits_of(dialogues, "the dictionary", meant.split)
+        return type(dialogues)({name: _labelled_dataset(part, stage, meant) for name, part in parts.items()})
+    if hasattr(dialogues, "with_format"):
+        return _labelled_dataset(dialogues, stage, meant)
+    found = checked_dialogues(lambda _: records_of(dialogues), meant, "the input", findings)
+    if is_frame(dialogues):
+        return _labelled_frame(dialogues, found, stage, findings)
+    return list(_labelled(found, stage, findings))
+
+
+def is_frame(dialogues: Any) -> bool:  # noqa: ANN401 - anything
+    """Return whether something is a data frame of pandas, polars or another library with Arrow's interface, or an Arrow
+    table; none of them need be installed.
+
+    Raises:
+        ValueError: it is a query, such as polars' LazyFrame.
+    """
+    if hasattr(dialogues, "collect"):
+        raise ValueError(f"a {type(dialogues).__name__} is a query without rows: give what its collect() returns")
+    return _is_pandas(dialogues) or (hasattr(dialogues, "columns") and hasattr(dialogues, "__arrow_c_stream__"))
+
+
+def _is_pandas(frame: Any) -> bool:  # noqa: ANN401 - anything
+    return hasattr(frame, "to_dict") and hasattr(frame, "iloc")
+
+
+def records_of(dialogues: Any) -> Iterator[Record]:  # noqa: ANN401
+    """Yield the records of a list, data frame or dataset.
+
+    Raises:
+        ValueError: the object is not a list of dialogues.
+    """
+    place = Place("dialogue", "dialogue")
+    if is_frame(dialogues):
+        yield from _frame_rows(dialogues)
+        return
+    if hasattr(dialogues, "with_format"):
+        yield from rows_of(dialogues, "data set")
+        return
+    if not isinstance(dialogues, Sequence) or any(isinstance(dialogue, str | bytes) for dialogue in dialogues):
+        raise ValueError(
+            f"dialogues must be a list of dialogues, each a list of texts or a dictionary, got {shown(dialogues)}; put "
+            "the turns of one dialogue into a list of their own"
+        )
+    for number, dialogue in enumerate(dialogues, 1):
+        yield Record(place, number, list(dialogue) if isinstance(dialogue, tuple) else dialogue, True)
+
+
+def remark_on_language(others: int, checked: int, stage: LabelTurns) -> str | None:
+    """Return a sentence about dialogues in a language that the model does not support, None if there are none; called
+    from Python, also issue it as a warning.
+    """
+    if not others:
+        return None
+    known = " and ".join(map(name_of_language, languages_of(stage) or ()))
+    which = f"{others:,} of {counted(checked, 'dialogues')} {unit_of(others, 'do')}n't look {known}"
+    remark = f"{which}; model {stage.model!r} knows {known} only"
+    if COMMAND_LINE.get() is None:
+        warn(remark)
+    return remark
+
+
+def shard_turns_of(stage: AnnotateDialogues) -> int:
+    """Return the number of turns per shard for the device of a stage."""
+    return CPU_SHARD_TURNS if stage.device == "cpu" else GPU_SHARD_TURNS
+
+
+def pseudonymized_records(dialogues: Any, meant: Selection, findings: Findings) -> list[dict[str, Any]]:  # noqa: ANN401
+    """Return dialogues as records in which speakers have pseudonyms; the findings receive what was found in them, and
+    its warnings are issued.
+
+    Raises:
+        ValueError: the dialogues are a dataset, a data frame or a folder of `curate`.
+    """
+    if isinstance(dialogues, dict) or is_frame(dialogues) or hasattr(dialogues, "with_format"):
+        raise ValueError("pseudonymize takes a file or a list of dialogues, not a data set: its columns would stay")
+    if not isinstance(dialogues, str | Path):
+        found = checked_dialogues(lambda _: records_of(dialogues), meant, "the input", findings)
+    elif curated_config(dialogues, meant.config) is not None:
+        raise ValueError(f"{dialogues} is a folder of `edos curate`: give --pseudonymize to that command")
+    else:
+        found = read_dialogues(dialogues, meant, findings)
+    records = renamed(found)
+    for warning in findings.warnings:
+        warn(warning)
+    return records
+
+
+def _frame_rows(frame: Any) -> Iterator[Record]:  # noqa: ANN401 - a data frame
+    place = Place("row", "row")
+    if not _is_pandas(frame):
+        yield from typed_rows([_arrow_table(frame)], place)
+        return
+    try:
+        yield from typed_rows([pa.Table.from_pandas(frame, preserve_index=False)], place)
+    except pa.ArrowException:  # a column of several types
+        rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+        yield from (Record(place, number, row, True) for number, row in enumerate(rows, 1))
+
+
+def _labelled(dialogues: Iterator[Dialogue], stage: AnnotateDialogues, findings: Findings) -> Iterator[Any]:
+    for table in _labelled_tables(dialogues, stage, findings):
+        yield from map(json.loads, lines_of(table))
+
+
+def _labelled_tables(dialogues: Iterator[Dialogue], stage: AnnotateDialogues, findings: Findings) -> Iterator[pa.Table]:
+    """Yield labelled tables; warn of findings about the source and of dialogues in other languages."""
+    tally = LanguageTally(languages_of(stage) or ())
+    unanswered = 0
+    for table in announced(tables_of(dialogues, shard_turns_of(stage)), findings):
+        tally.add(table)
+        labelled = stage(table)
+        unanswered += stage.tally(labelled).get(UNANSWERED, 0)
+        yield labelled
+    remark_on_language(*tally.counts(), stage)
+    if unanswered:
+        warn(f"{counted(unanswered, 'turns have')} no label: {stage.model} gave no usable answer")
+
+
+def _labelled_frame(frame: Any, found: Iterator[Dialogue], stage: AnnotateDialogues, findings: Findings) -> Any:  # noqa: ANN401
+    """Return a labelled data frame: with new columns if each row is a turn, otherwise with labelled turns."""
+    tables = list(_labelled_tables(found, stage, findings))
+    if not _is_pandas(frame):
+        return _labelled_arrow(frame, tables, stage, findings)
+    if not findings.has_rows:
+        rows = [json.loads(line) for table in tables for line in lines_of(table)]
+        return type(frame)(rows, index=frame.index if len(rows) == len(frame) else None)
+    labels = row_labels(tables, stage.top)
+    names = kept_columns(map(str, frame.columns), list(labels.columns))
+    kept = frame[[name for name in frame.columns if str(name) in names]].iloc[labels.rows]
+    return kept.rename(columns={name: names[str(name)] for name in kept.columns}).assign(**labels.columns)
+
+
+def _labelled_arrow(frame: Any, tables: Sequence[pa.Table], stage: AnnotateDialogues, findings: Findings) -> Any:  # noqa: ANN401
+    """Return a frame of another library, made from Arrow, with labels as of `_labelled_frame`."""
+    if not findings.has_rows:
+        table = pa.Table.from_pylist([json.loads(line) for table in tables for line in lines_of(table)])
+    else:
+        given, labels = _arrow_table(frame), row_labels(tables, stage.top)
+        names = kept_columns(given.column_names, list(labels.columns))
+        kept = given.select(list(names)).take(pa.array(labels.rows)).rename_columns(list(names.values()))
+        table = pa.table({**dict(zip(kept.column_names, kept.columns, strict=True)), **labels.columns})
+    return table if isinstance(frame, pa.Table) else type(frame)(table)
+
+
+def _arrow_table(frame: Any) -> pa.Table:  # noqa: ANN401
+    """Return a frame as an Arrow table, texts as plain strings."""
+    table = frame if isinstance(frame, pa.Table) else pa.table(frame)
+    views = [field.name for field in table.schema if pa.types.is_string_view(field.type)]
+    for name in views:
+        place = table.column_names.index(name)
+        table = table.set_column(place, name, table[name].cast(pa.large_string()))
+    return table
+
+
+def _labelled_dataset(dataset: Any, stage: AnnotateDialogues, meant: Selection) -> Any:  # noqa: ANN401
+    """Return a labelled dataset; if its rows are dialogues, its other columns are kept unchanged."""
+    import datasets
+
+    if not isinstance(dataset, datasets.Dataset):
+        raise ValueError(f"a {type(dataset).__name__} cannot be labelled: give a Dataset")
+    findings = Findings()
+    found = checked_dialogues(lambda _: rows_of(dataset, "data set"), meant, "the data set", findings)
+    rows = list(_labelled(found, stage, findings))
+    if not rows:
+        raise ValueError("the data set has no rows: there is nothing to label")
+    kept = [name for name in dataset.column_names if name in rows[0] and name not in ("dialogue_id", "turns")]
+    kept = kept if len(rows) == len(dataset) else []
+    ours = datasets.Dataset.from_list([{key: row[key] for key in row if key not in kept} for row in rows])
+    of_label = datasets.ClassLabel(names=list(stage.labels.labels))
+    turn = dict(
+        ours.features["turns"][0] if isinstance(ours.features["turns"], list) else ours.features["turns"].feature
+    )
+    turn |= {
+        "text": datasets.Value("string"),
+        "label": of_label,
+        "confidence": datasets.Value("float32"),
+        "top": list_of({"label": of_label, "probability": datasets.Value("float32")}),
+    }
+    if stage.labeler.threshold is not None:
+        turn[SEVERAL] = turn["top"]
+    ours = ours.cast(datasets.Features({**ours.features, "turns": list_of(turn)}))
+    if not kept:
+        return ours
+    return datasets.concatenate_datasets([ours, dataset.select_columns(kept)], axis=1)

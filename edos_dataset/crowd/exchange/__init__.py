@@ -1,1 +1,0 @@
-"""Questions in the forms of tools that people run already, and their answers back."""

@@ -1,0 +1,57 @@
+"""What an export reads of a source: dialogues and their turns, with what is known about them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(slots=True)
+class Turn:
+    """A turn; what the source does not tell is None.
+
+    Attributes:
+        text: What is said.
+        speaker: Who says it.
+        start: In seconds.
+        end: In seconds.
+        label: Name of its label.
+        confidence: Of the label, 0 to 1.
+        top: The most probable labels by name with their probabilities, the most probable first.
+        narration: What the narrator of a book says between and after its parts.
+        extra: Other values that a table has beside it.
+    """
+
+    text: str
+    speaker: str | None = None
+    start: float | None = None
+    end: float | None = None
+    label: str | None = None
+    confidence: float | None = None
+    top: Sequence[tuple[str, float]] = ()
+    narration: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Dialogue:
+    """A dialogue; what the source does not tell is None.
+
+    Attributes:
+        id: Its id.
+        turns: Its turns.
+        split: Its split.
+        document: Id of its film or book.
+        path: Path of the file that it is from, from the name of the source that was read on.
+        language: Code of its language.
+        certainty: Probability that it has no error, 0 to 1.
+        extra: Other values that a table has beside it.
+    """
+
+    id: str
+    turns: list[Turn]
+    split: str | None = None
+    document: str | None = None
+    path: str | None = None
+    language: str | None = None
+    certainty: float | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)

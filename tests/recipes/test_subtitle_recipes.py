@@ -1,0 +1,80 @@
+"""The built-in recipes: the default one, and what the papers did."""
+
+from pathlib import Path
+
+import pytest
+
+from edos_dataset.recipes.subtitles import BUILT_IN, pipeline_of, subtitles_to_dialogues, subtitles_to_edos
+from edos_dataset.runs.pipeline import Output, Stage
+from edos_dataset.runs.recipes import RecipeError, dump_recipe
+
+
+def parameters(recipe: str, labels: bool = True) -> dict[str, object]:
+    """Return what a recipe says of "STAGE.PARAMETER"."""
+    return {
+        f"{item.name}.{name}": value
+        for item in pipeline_of(recipe, labels=labels)
+        if not isinstance(item, Output)
+        for name, value in vars(item).items()
+    }
+
+
+def test_the_default_is_the_stages_with_their_defaults_but_for_sure_seams() -> None:
+    """With labels and without; turns and dialogues ask for the same certainty."""
+    unsure = [f"{stage}.least_certainty=0" for stage in ("turns", "dialogues")]
+    assert pipeline_of() == pipeline_of("default") != subtitles_to_edos() == pipeline_of(settings=unsure)
+    assert pipeline_of(labels=False, settings=unsure) == subtitles_to_dialogues()
+    default = parameters("default")
+    assert default["turns.least_certainty"] == default["dialogues.least_certainty"] > 0.5
+
+
+def test_the_papers_differ_in_what_is_told() -> None:
+    """Sentences by the marks alone, copies of films stay, equal turns make equal dialogues; turns by the SVM,
+    and dialogues by 5 seconds of silence, sure or not; what follows a removed turn leaves.
+    """
+    ours, theirs = parameters("default"), parameters("papers")
+    assert ours.keys() == theirs.keys()
+    assert {name: theirs[name] for name in theirs if theirs[name] != ours[name]} == {
+        "read.names": False,
+        "lines.mend": False,
+        "sentences.go_on_at_dash": False,
+        "sentences.end_at_capital": False,
+        "sentences.name_all": False,
+        "films.share": None,
+        "turns.scorer": "svm",
+        "turns.least_certainty": 0.0,
+        "dialogues.least_certainty": 0.0,
+        "dialogues.gap": 5.0,
+        "dialogues.scenes": None,
+        "clean.after_removed": "drop",
+        "clean.numbers": False,
+        "cap.after_removed": "drop",
+        "duplicates.share": None,
+    }
+    assert parameters("papers", labels=False) == {name: theirs[name] for name in parameters("default", labels=False)}
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_recipe_as_a_file_is_the_recipe(name: str, tmp_path: Path) -> None:
+    """What `edos recipe` prints and `--recipe` reads."""
+    file = tmp_path / name
+    file.write_text(dump_recipe(pipeline_of(name)), encoding="utf-8")
+    assert pipeline_of(file) == pipeline_of(name)
+
+
+def test_parameters_are_changed_over_a_built_in_recipe() -> None:
+    """By options and settings; the encoder follows the model."""
+    pipeline = pipeline_of("papers", weak_model="fast", top=5, settings=["turns.scorer=rules"])
+    stages = {item.name: item for item in pipeline if isinstance(item, Stage)}
+    assert "encode" not in stages
+    assert vars(stages["turns"])["scorer"] == "rules"
+    assert vars(stages["clean"])["after_removed"] == "drop"
+
+
+def test_an_unknown_recipe_is_named_with_the_nearest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of the name is read nevertheless."""
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RecipeError, match="no recipe is named 'paper'; did you mean 'papers'"):
+        pipeline_of("paper")
+    Path("paper").write_text("stages: [read]", encoding="utf-8")
+    assert len(pipeline_of("paper")) == 1

@@ -1,0 +1,140 @@
+"""Exports of messengers: the messages alone, in order, with speakers; what is left out is counted."""
+
+import json
+
+import pytest
+
+from edos_dataset.sources.chats import NotAChatError, read_chat
+from edos_dataset.sources.parsed import ReadError
+
+Found = list[tuple[float, str, str]]
+
+
+def read(content: object) -> tuple[Found, dict[str, int]]:
+    """Return time, speaker and text of each message, and what was left out."""
+    text = content if isinstance(content, str) else json.dumps(content)
+    parsed = read_chat(text.encode())
+    assert parsed.speakers
+    return [
+        (start, str(name), said)
+        for start, name, said in zip(parsed.starts.tolist(), parsed.speakers, parsed.texts, strict=True)
+    ], parsed.left_out
+
+
+TWO = [(0.0, "Anna", "Where are you?"), (120.0, "Ben K.", "On the train. It snows: a lot.")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1/4/26, 7:03 PM - Anna: Where are you?\n1/4/26, 7:05 PM - Ben K.: On the train.\nIt snows: a lot.\n",
+        "1/4/26, 7:03\u202fPM - Anna: Where are you?\n1/4/26, 7:05\u202fPM - Ben K.: On the train.\n\nIt snows: a lot.",
+        "04.01.26, 19:03 - Anna: Where are you?\n04.01.26, 19:05 - Ben K.: On the train.\nIt snows: a lot.\n",
+        "[04.01.26, 19:03:00] Anna: Where are you?\n[04.01.26, 19:05:00] Ben K.: On the train.\nIt snows: a lot.",
+        "[14/10/2025, 3:34:00 PM] Anna: Where are you?\n[14/10/2025, 3:36:00 PM] ~\u202fBen K.: On the train.\n"
+        "It snows: a lot.",
+        "2026-01-04 19:03 - Anna: Where are you?\n2026-01-04 19:05 - Ben K.: On the train.\nIt snows: a lot.",
+        "2026. 01. 04. 19:03 - Anna: Where are you?\n2026. 01. 04. 19:05 - Ben K.: On the train.\nIt snows: a lot.",
+        "4/1/26, 7:03 p. m. - Anna: Where are you?\n4/1/26, 7:05 p. m. - Ben K.: On the train.\nIt snows: a lot.",
+        "2026/1/4 下午7:03 - Anna: Where are you?\n2026/1/4 下午7:05 - Ben K.: On the train.\nIt snows: a lot.",
+        "04-01-2026 19:03 - Anna: Where are you?\r\n04-01-2026 19:05 - Ben K.: On the train.\r\nIt snows: a lot.\r\n",
+    ],
+)
+def test_whatsapp_of_many_phones(text: str) -> None:
+    assert read(text) == (TWO, {})
+
+
+def test_whatsapp_leaves_out_what_nobody_said() -> None:
+    head = "04.01.26, 19:0"
+    text = (
+        f"{head}0 - Nachrichten und Anrufe sind Ende-zu-Ende-verschlüsselt.\n{head}1 - Anna: <Medien ausgeschlossen>\n"
+        f"{head}1 - Anna: *Wo* bist _du_?\n{head}2 - Ben: Diese Nachricht wurde gelöscht.\n"
+        f"{head}2 - Ben: \u200eBild weggelassen\n"
+        f"{head}3 - Ben: IMG-1.jpg (Datei angehängt)\n{head}4 - Ben: Hier.\u200e<Diese Nachricht wurde bearbeitet.>\n"
+        f"{head}5 - Cem hat die Gruppe verlassen.\n"
+    )
+    assert read(text) == (
+        [(0.0, "Anna", "Wo bist du?"), (180.0, "Ben", "Hier.")],
+        {"notices": 2, "media": 3, "deleted messages": 1},
+    )
+
+
+def test_day_and_month_are_as_time_runs_forward() -> None:
+    days = ["31/1/26", "1/2/26", "2/2/26"]
+    assert [time for time, _, _ in read("\n".join(f"{day}, 10:00 - A: Hi" for day in days))[0]] == [0, 86400, 172800]
+    days = ["1/2/26", "1/3/26", "1/4/26"]  # days in January rather than months, as both run forward beside PM
+    assert read("\n".join(f"{day}, 1:00 PM - A: Hi" for day in days))[0][-1][0] == 172800
+
+
+def test_telegram() -> None:
+    messages = [
+        {"id": 2, "type": "message", "date": "2026-01-04T19:05:00", "from": "Ben", "text": ["No, ", {"text": "never"}]},
+        {"id": 1, "type": "message", "date": "2026-01-04T19:03:00", "from": "Anna", "text": "Now?"},
+        {"id": 3, "type": "service", "date": "2026-01-04T19:06:00", "actor": "Anna", "text": ""},
+        {"id": 4, "type": "message", "date": "2026-01-04T19:07:00", "from": "Anna", "photo": "p.jpg", "text": ""},
+    ]
+    wanted = [(0.0, "Anna", "Now?"), (120.0, "Ben", "No, never")], {"notices": 1, "media": 1}
+    assert read({"name": "Ben", "messages": messages}) == wanted
+    assert read({"chats": {"list": [{"messages": messages}]}}) == wanted
+    with pytest.raises(ReadError, match="export of 2 chats: export each chat by itself"):
+        read({"chats": {"list": [{}, {}]}})
+
+
+def test_discord_as_json_and_as_a_table() -> None:
+    one = {"type": "Default", "timestamp": "2026-01-04T19:03:00.1234567+00:00", "content": "Now? <:smile:12>"}
+    other = {"type": "Reply", "timestamp": "2026-01-04T19:05:00.1234567Z", "content": "**No**, never"}
+    call = {"type": "Call", "timestamp": "2026-01-04T19:06:00+00:00", "content": "Started a call."}
+    messages = [one | {"author": {"name": "anna"}}, other | {"author": {"nickname": "Ben", "name": "b"}}, call]
+    wanted = [(0.0, "anna", "Now? :smile:"), (120.0, "Ben", "No, never")]
+    assert read({"guild": {}, "channel": {}, "messages": messages}) == (wanted, {"notices": 1})
+    table = (
+        "AuthorID,Author,Date,Content,Attachments,Reactions\n"
+        '"1","anna","2026-01-04T19:03:00.0000000+00:00","Now? <:smile:12>","",""\n'
+        '"2","Ben","04-Jan-26 07:05 PM","No,\nnever","",""\n"2","Ben","04-Jan-26 07:06 PM","","x.png",""\n'
+    )
+    assert read(table) == (wanted, {"media": 1})
+
+
+def test_slack() -> None:
+    messages = [
+        {"type": "message", "user": "U2", "text": "I know <@U1> &lt;3 <http://a.b|this>", "ts": "120.5"},
+        {"type": "message", "user": "U1", "text": "Now?", "ts": "0.5", "user_profile": {"real_name": "Anna K"}},
+        {"type": "message", "subtype": "channel_join", "user": "U3", "text": "<@U3> has joined", "ts": "121.0"},
+    ]
+    wanted = [(0.0, "Anna K", "Now?"), (120.0, "U2", "I know @Anna K <3 this")], {"notices": 1}
+    assert read(messages) == wanted
+    assert read({"ok": True, "messages": messages}) == wanted
+
+
+def test_messenger_with_its_letters_mended() -> None:
+    messages = [
+        {"sender_name": "BÃ©a", "timestamp_ms": 180_000, "content": "I\u00e2\u0080\u0099m here \u00e2\u009d\u00a4"},
+        {"sender_name": "BÃ©a", "timestamp_ms": 170_000, "content": "BÃ©a sent an attachment."},
+        {"sender_name": "Anna", "timestamp_ms": 160_000, "is_unsent": True},
+        {"sender_name": "Anna", "timestamp_ms": 60_000, "content": "Where are you? ñ–", "type": "Generic"},
+    ]
+    wanted = [(0.0, "Anna", "Where are you? ñ–"), (120.0, "Béa", "I’m here ❤")]
+    assert read({"participants": [], "messages": messages}) == (wanted, {"notices": 1, "deleted messages": 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("Call me Ishmael.\nSome years ago.\n", "a plain text"),
+        ('{"segments": [], "language": "en"}', "other JSON .'segments', 'language'."),
+        ("[1, 2, 3]", "other JSON .a list of 3."),
+        ('{"a": 1,', "damaged JSON"),
+        ('{"a": 1}\n{"a": 2}\n', "JSON lines"),
+        ("a,b,c\n1,2,3\n", "a table with the columns 'a,b,c'"),
+        ("1\n00:00:01,000 --> 00:00:02,000\nHi\n", "subtitles"),
+    ],
+)
+def test_something_else_is_refused_by_what_it_looks_like(text: str, what: str) -> None:
+    with pytest.raises(NotAChatError, match=f"looks like {what}.*WhatsApp"):
+        read(text)
+
+
+@pytest.mark.parametrize("value", [{"channel": {}, "messages": [1]}, {"participants": 1, "messages": [None]}])
+def test_an_export_that_is_not_complete_is_refused(value: object) -> None:
+    with pytest.raises(ReadError, match="not complete"):
+        read(value)

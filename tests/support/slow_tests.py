@@ -1,0 +1,95 @@
+"""Which tests `make test-fast` leaves out, beside those that are marked slow or use a fixture that starts processes:
+folders, files and single tests that take a second or more, most of them whole commands over whole corpora.
+
+`pytest -m 'not slow' --durations=30` shows whether one is missing here.
+"""
+
+SLOW = (
+    "analysis/test_bounds.py::test_a_page_shows_no_more_than_its_bound",
+    "audits/test_audited_documents.py::test_every_pair_is_as_likely_as_any_other",
+    "augmentation/test_audit.py::test_the_random_ones_are_drawn_from_all",
+    "augmentation/test_learners.py",
+    "augmentation/test_spreading.py::test_no_near_copy_of_a_held_out_dialogue_is_labelled",
+    "cleaning/test_duplicates.py::test_cap_leaves_exactly_the_limit",
+    "cleaning/test_duplicates.py::test_near_duplicates_do_not_depend_on_order_shards_and_partitions",
+    "cleaning/test_duplicates.py::test_of_dialogues_with_the_same_words_one_stays",
+    "cleaning/test_duplicates.py::test_of_equal_dialogues_the_first_by_id_stays",
+    "cleaning/test_duplicates.py::test_order_shards_and_passes_do_not_matter",
+    "cleaning/test_duplicates.py::test_processes_share_the_work",
+    "cleaning/test_lines.py::test_no_line_is_lost_and_batches_do_not_matter",
+    "cleaning/test_rules.py::test_no_turn_is_lost_and_batches_do_not_matter",
+    "cli/test_app.py::test_arrow_takes_its_memory_from_the_system_unless_told_otherwise",
+    "cli/test_books_cli.py",
+    "cli/test_curate_cli.py",
+    "cli/test_download_cli.py::test_a_full_disk_is_told_in_a_sentence",
+    "cli/test_plan_cli.py",
+    "cli/test_rejects_cli.py::test_every_reason_that_a_stage_can_give_has_a_meaning",
+    "cli/test_respond_cli.py",
+    "commands",
+    "crowd/test_aggregation.py::test_models_trust_those_who_agree",
+    "crowd/test_mturk.py",
+    "end_to_end",
+    "evaluation/test_generation.py",
+    "evaluation/test_reader_agreement.py::test_every_turn_that_was_read_again_was_read_before",
+    "fuzz",
+    "generation/test_backbones.py",
+    "generation/test_model.py::test_copying_is_learned",
+    "generation/test_shipped.py::test_chat_answers_where_none_is_named_the_same_every_time",
+    "hub/test_croissant.py",
+    "hub/test_no_leak.py",
+    "labeling/models/test_packed.py",
+    "labeling/models/test_untrusted_code.py",
+    "labeling/test_selection.py::test_the_first_by_score_then_id",
+    "languages/test_detection.py::test_a_text_in_another_language",
+    "languages/test_detection.py::test_a_text_in_the_language_that_it_is_said_to_be_in",
+    "metrics/test_dialog_eval.py::test_any_texts_as_the_plain_implementation",
+    "metrics/test_dialog_eval.py::test_bleu_is_nltks",
+    "publishing/test_content.py",
+    "publishing/test_curated_folder.py",
+    "publishing/test_layout.py",
+    "publishing/test_untrusted_text.py",
+    "releases/test_flat.py::test_every_labelled_config",
+    "releases/test_dialogue_formats.py::test_a_folder_of_ours_gives_what_its_texts_give",
+    "releases/test_dialogue_formats.py::test_every_form_gives_the_same_labels",
+    "releases/test_dialogue_formats.py::test_its_own_output_is_labelled_anew",
+    "releases/test_dialogue_formats.py::test_memory_does_not_grow_with_the_file",
+    "releases/test_dialogue_formats.py::test_what_is_wrong_is_said_in_a_sentence",
+    "releases/test_load.py",
+    "runs/engines",
+    "runs/stores/test_store_folder.py::test_killed_at_any_step",
+    "runs/test_array_jobs.py",
+    "runs/test_commit.py",
+    "runs/test_manifest.py",
+    "runs/test_partitions.py::test_groups_of_shards_bound_the_files_and_change_nothing",
+    "runs/test_run.py",
+    "sample/test_sample.py",
+    "segmentation/books/test_papers_words.py",
+    "segmentation/test_dialogues.py::test_no_turn_is_lost_and_batches_do_not_matter",
+    "segmentation/test_sentences.py::test_no_word_is_lost_and_batches_do_not_matter",
+    "segmentation/turns/test_stage.py::test_no_sentence_is_lost_and_batches_do_not_matter",
+    "segmentation/turns/test_turn_blend.py::test_shipped_scorers_tell_an_answer_from_a_sentence_that_goes_on",
+    "sources/books/test_markup_books.py::test_a_page_of_300_million_letters_is_refused",
+    "sources/books/test_plain.py::test_a_long_line_takes_no_longer_by_the_byte",
+    "sources/books/test_plain.py::test_what_is_no_book",
+    "sources/subtitles/test_opus.py::test_scanner_and_tree_agree",
+    "sources/subtitles/test_opus.py::test_the_scanner_reads_no_damaged_file",
+    "sources/subtitles/test_subtitle_text.py::test_junk_of_ten_million_bytes_is_refused_in_linear_time",
+    "sources/test_archives.py::test_a_few_bytes_a_member",
+    "sources/test_files.py::test_bombs_are_never_unpacked",
+    "sources/test_memory.py",
+    "sources/test_source_formats.py::test_worker_processes_find_it",
+    "spaces",
+    "stages/test_custom_steps.py",
+    "test_linear_time.py",
+    "training",
+)
+
+
+def is_slow(name):
+    """Return whether the table above has a test, or the file or a folder that it is in.
+
+    Args:
+        name: such as "sources/test_files.py::test_bombs_are_never_unpacked[zip]".
+    """
+    name = name.partition("[")[0]
+    return any(name == slow or name.startswith((f"{slow}/", f"{slow}::")) for slow in SLOW)

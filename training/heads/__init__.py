@@ -1,1 +1,0 @@
-"""The linear heads and the fast labeler: softmax regressions on embeddings and on n-grams."""

@@ -1,1 +1,0 @@
-"""What every training of weights needs: processes, rates, checkpoints, log."""

@@ -1,0 +1,1 @@
+"""Transcripts, screenplays and timed cues with speakers, on which turn segmentation is trained."""
