@@ -29,6 +29,7 @@ from edos_dataset.runs.shards import cut_in_order, read_shard, replacing
 from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.segmentation.sentences import SplitSentences
 from edos_dataset.segmentation.turns.stage import MarkTurns
+from edos_dataset.sources.formats import formats_by_suffix
 from edos_dataset.sources.inventory import Inventory, estimate_sentences, find_films, with_contents
 from edos_dataset.sources.read import ReadFilms
 
@@ -85,12 +86,11 @@ def segment(
         reason and message of each unreadable file; `stages`, as in a manifest.
 
     Raises:
-        FolderError: `out` exists, is not a regular file, or is one of the sources.
+        FolderError: `out` exists, is not a regular file, is one of the sources, or would be read as one by another run.
     """
     chosen: dict[str, Any] = {"scorer": scorer, "threshold": threshold}
     marks = MarkTurns(**{name: value for name, value in chosen.items() if value is not None})
     check_pipeline([marks])  # before the files are listed, which can take long
-    check_apart(out, paths(sources))
     language = language or ReadFilms.language
     inventory = sources if isinstance(sources, Inventory) else find_films(places(sources, files_from), language)
     target = None if str(out) == "-" else place_of(out)
@@ -98,6 +98,10 @@ def segment(
         stages: list[Item] = [ReadFilms(language=language), CleanLines(), SplitSentences(), marks, Output(_MARKED)]
         if pseudonymize:
             stages.insert(2, PseudonymizeSpeakers())
+        if target is not None:
+            _check_out(target, inventory, options.force)
+            if target.suffix in formats_by_suffix():
+                check_apart(out, paths(sources))
         return _segment(inventory, target, stages, options, shard_sentences)
 
 
@@ -108,9 +112,7 @@ def _segment(
     options: RunOptions,
     shard_sentences: int,
 ) -> Result:
-    if target is not None:
-        _check_out(target, inventory, options.force)
-    else:
+    if target is None:
         check_printing(options.engine)
     films = with_contents(inventory.films)
     parts = cut_in_order(films, estimate_sentences(films), shard_sentences)

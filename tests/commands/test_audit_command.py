@@ -64,7 +64,7 @@ def test_figures_of_readers(tmp_path):
         (("films", "--out", "no/where.html"), 1, "there is no folder"),
         (("books", "--config", "gutenberg_en", "--books", "films"), 1, "such as books/b.txt: give the folder"),
         (("empty",), 1, "has no dataset of this package"),
-        (("none.json",), 1, "download judgements"),
+        (("none.json",), 1, "judgements that were downloaded from its page"),
         (("ann.json", "labels.json"), 1, "judges labels, not dialogues"),
         (("ann.json", "--by", "mood"), 1, "by is 'mood'"),
     ],

@@ -158,6 +158,7 @@ def test_another_language(films, tmp_path):
         (["films", "--out", os.devnull], "no plain file"),
         (["films", "--out", "films/good.srt"], "films/good.srt is one of the sources"),
         (["films", "--out", "films/good.srt/x"], "good.srt"),
+        (["films", "--out", "films/turns.json"], "films/turns.json lies inside the source films"),
     ],
 )
 def test_mistakes_are_explained(arguments, message, small, monkeypatch):

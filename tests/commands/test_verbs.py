@@ -168,7 +168,7 @@ def test_steps_and_warnings_outside_the_command_line(capsys):
 
 def test_options_of_a_run():
     with run_options(2, force=True, limit=3, progress=False) as options:
-        assert options == RunOptions(2, "local", 3, False, True, options.progress, None, ())
+        assert options == RunOptions(2, "local", 3, False, True, options.progress, None, [])
     with pytest.raises(ValueError, match="'3/2' is no"), run_options(1, shard="3/2"):
         pass
     assert repr(Result("label", {})) == "<label>"

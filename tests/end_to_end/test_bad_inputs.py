@@ -293,7 +293,7 @@ def test_two_runs_into_one_folder(films, tmp_path, commands):
     ("arguments", "message"),
     [
         (["curate", "nowhere", "--out", "x"], "nowhere"),
-        (["curate", "films", "--out", "films"], "not empty"),
+        (["curate", "films", "--out", "films"], "films is the source and would be lost"),
         (["curate", "films", "--out", "x", "--set", "dialogue.gap=3"], "did you mean 'dialogues'"),
         (["curate", "films", "--out", "x", "--set", "dialogues.gap=long"], "gap"),
         (["curate", "films", "--out", "x", "--set", "dialogues.gap=-1"], "gap"),
@@ -301,7 +301,7 @@ def test_two_runs_into_one_folder(films, tmp_path, commands):
         (["curate", "films", "--out", "x", "--by", "beauty"], "beauty"),
         (["curate", "films", "--out", "x", "--set", "weak_label.model=nowhere"], "nowhere"),
         (["curate", "films", "--out", "x", "--set", "encode.model=nowhere"], "nowhere"),
-        (["inspect", "films"], "manifest.json"),
+        (["inspect", "films"], "films was not written by this package"),
     ],
 )
 def test_mistakes_are_explained(arguments, message, films, monkeypatch):

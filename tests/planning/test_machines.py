@@ -51,7 +51,7 @@ def test_what_is_given_counts_and_not_the_table(load):
         (f"{NODE}, count: 0}}", "count must be from 1"),
         (f"{NODE}, gpu: h10, gpus: 1}}", "unknown gpu 'h10'; did you mean 'h100'?"),
         (f"{NODE}, cpu: vcpus}}", "unknown cpu 'vcpus'; did you mean 'vcpu'?"),
-        (f"{NODE}, gpus: 1}}", "1 gpus of an unknown kind"),
+        (f"{NODE}, gpus: 1}}", "1 gpu of an unknown kind"),
         (f"{NODE}, gpu: t4}}", "without `gpus`"),
         (f"{NODE}}}\n- {{name: a, cores: 1, memory_gib: 1}}", "two kinds of machines have one name"),
         ("machines: *a", "the alias"),
