@@ -91,6 +91,8 @@ def segment(
     chosen: dict[str, Any] = {"scorer": scorer, "threshold": threshold}
     marks = MarkTurns(**{name: value for name, value in chosen.items() if value is not None})
     check_pipeline([marks])  # before the files are listed, which can take long
+    if place_of(out).suffix in ("", *formats_by_suffix()):  # lines beside the subtitles are no source of another run
+        check_apart(out, paths(sources))
     language = language or ReadFilms.language
     inventory = sources if isinstance(sources, Inventory) else find_films(places(sources, files_from), language)
     target = None if str(out) == "-" else place_of(out)
@@ -100,8 +102,6 @@ def segment(
             stages.insert(2, PseudonymizeSpeakers())
         if target is not None:
             _check_out(target, inventory, options.force)
-            if target.suffix in formats_by_suffix():
-                check_apart(out, paths(sources))
         return _segment(inventory, target, stages, options, shard_sentences)
 
 

@@ -156,7 +156,7 @@ def test_another_language(films, tmp_path):
         (["films", "--out", "missing/x"], "missing; make it first"),
         (["films", "--out", "empty"], "empty is a folder"),
         (["films", "--out", os.devnull], "no plain file"),
-        (["films", "--out", "films/good.srt"], "films/good.srt is one of the sources"),
+        (["films", "--out", "films/good.srt"], "films/good.srt lies inside the source films"),
         (["films", "--out", "films/good.srt/x"], "good.srt"),
         (["films", "--out", "films/turns.json"], "films/turns.json lies inside the source films"),
     ],
