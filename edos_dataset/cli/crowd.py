@@ -110,9 +110,9 @@ def hits(
         list[str],
         typer.Argument(
             help="For labelling: the file of `edos crowd select`, or dialogues of your own (as `edos label` reads or "
-            "writes them), whose every turn becomes a question. For judging: JSON lines of `dialogue_id`, `turns`, "
-            "`answers` (`model` and `text`) and `truth`; or files of `edos respond --out` as MODEL=FILE; or a folder "
-            "that `evaluation/generation.py --records` wrote.",
+            "writes them), of which each turn but the first becomes a question. For judging: JSON lines of "
+            "`dialogue_id`, `turns`, `answers` (`model` and `text`) and `truth`; or files of `edos respond --out` as "
+            "MODEL=FILE; or a folder that `evaluation/generation.py --records` wrote.",
             show_default=False,
         ),
     ],
@@ -152,6 +152,9 @@ def hits(
         ),
     ] = None,
     label_map: LabelMapOption = None,
+    openings: Annotated[
+        bool, typer.Option("--openings", help="Ask about first turns of dialogues too, which have nothing before them.")
+    ] = False,
     force: Force = False,
 ) -> None:
     """Bundle dialogues into HITs for `edos crowd serve`: dialogues to label (EDOS, Section 3.2), or responses to judge

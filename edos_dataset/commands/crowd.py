@@ -105,13 +105,14 @@ def make_hits(
     seed: int = 0,
     label_set: "str | Path | LabelSet | None" = None,
     label_map: "str | Path | LabelSet | LabelMap | None" = None,
+    openings: bool = False,
     force: bool = False,
 ) -> Result:
     """Bundle dialogues into HITs: dialogues to label (EDOS, Section 3.2) or responses to judge (Xie & Pu, Section 5.4).
 
     Args:
         sources: for labelling, the file of `select`, or any file of dialogues as `label` reads or writes them, each of
-            whose turns becomes a question; for judging, JSON lines of `dialogue_id`, `turns`, `answers`
+            whose turns but the first becomes a question; for judging, JSON lines of `dialogue_id`, `turns`, `answers`
             (`model` and `text`) and `truth`, or several files of `respond` as "MODEL=FILE", or a folder that
             `evaluation/generation.py --records` wrote.
         out: output folder of the batch.
@@ -126,6 +127,7 @@ def make_hits(
         seed: random seed.
         label_set: labels to choose from, a name or a YAML file; by default those that the file of `select` names.
         label_map: label set or map into which the suggestions of that file are translated: its labels are chosen from.
+        openings: of dialogues, ask about first turns too, which have nothing before them.
         force: replace a batch without answers.
 
     Returns:
@@ -134,7 +136,8 @@ def make_hits(
     given = [str(each) for each in ([sources] if isinstance(sources, str | Path) else sources)]
     asked = None if quiz is None else place_of(quiz)
     check_apart(out, [each.rpartition("=")[2] for each in given])
-    batch = make_batch(given, kind, asked, rows, seed, size, checks, workers, reward, bonus, label_set, label_map)
+    paid = (seed, size, checks, workers, reward, bonus)
+    batch = make_batch(given, kind, asked, rows, *paid, label_set, label_map, openings)
     write_batch(place_of(out), batch, force)
     facts = {
         "kind": batch.kind,

@@ -102,6 +102,7 @@ def make_batch(
     bonus: float = BONUS,
     label_set: "str | Path | LabelSet | None" = None,
     label_map: "str | Path | LabelSet | LabelMap | None" = None,
+    openings: bool = False,
 ) -> Batch:
     """Return a batch of HITs made from dialogues.
 
@@ -118,6 +119,7 @@ def make_batch(
         bonus: bonus in US dollars for a HIT done well.
         label_set: labels to choose from; by default those that the source names, else those of EDOS.
         label_map: label set or map into which these are translated, with the suggestions.
+        openings: of dialogues, ask about first turns too, as for `tasks_of_turns`.
 
     Raises:
         ValueError: the sources are of no known form, do not fit the kind, or are incomplete.
@@ -133,7 +135,7 @@ def make_batch(
     if found == "labelling":
         if rows:
             raise ValueError(f"{sources[0]} holds dialogues to label, which have no rows: leave --row out")
-        tasks, labels = _translated_tasks(place_of(sources[0]), label_set, label_map)
+        tasks, labels = _translated_tasks(place_of(sources[0]), label_set, label_map, openings)
         return _labelling(tasks, labels, read_quiz(quiz, labels), size or 15, checks, paid)
     for name, given in (("--label-set", label_set), ("--map", label_map), ("--quiz", quiz)):
         if given is not None:
@@ -145,11 +147,14 @@ def make_batch(
 
 
 def _translated_tasks(
-    path: Path, label_set: "str | Path | LabelSet | None", label_map: "str | Path | LabelSet | LabelMap | None"
+    path: Path,
+    label_set: "str | Path | LabelSet | None",
+    label_map: "str | Path | LabelSet | LabelMap | None",
+    openings: bool,
 ) -> tuple[list[dict[str, Any]], LabelSet]:
     """Return the tasks of a file and the labels to choose from."""
     labels = _labels(path, label_set)
-    tasks = _tasks(path, labels)
+    tasks = _tasks(path, labels, openings)
     if label_map is None:
         return tasks, labels
     mapped = load_label_map(label_map, labels)
@@ -196,12 +201,12 @@ def _labels(path: Path, label_set: "str | Path | LabelSet | None") -> LabelSet:
     return label_set_of_tasks(path, _first_object(path)) if label_set is None else load_label_set(label_set)
 
 
-def _tasks(path: Path, labels: LabelSet) -> list[dict[str, Any]]:
+def _tasks(path: Path, labels: LabelSet, openings: bool) -> list[dict[str, Any]]:
     """Return the tasks of `crowd.select`, or one for each turn of a file of dialogues."""
     if "task" in _first_object(path):
         return read_tasks(path, labels)
     rows = labelled_rows(read_records(str(path), Selection()), labels)
-    return tasks_of_turns((row for _, row in rows), labels)
+    return tasks_of_turns((row for _, row in rows), labels, openings=openings)
 
 
 def _read_judged(sources: Sequence[str], rows: Sequence[str]) -> list[dict[str, Any]]:

@@ -202,6 +202,26 @@ def _per_label(counts: Ints, won: Ints, resamples: int, seed: int, labels: Label
     return table
 
 
+def label_agreement(counts: Ints, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return, for each label that was given, `answers`, `agreement` (how often a second person gives it too) and
+    `fleiss_kappa` (the label against all others), without intervals; {} if no task has two answers.
+
+    Args:
+        counts: int64 [tasks, categories], of which the first are the labels.
+        names: names of the labels.
+    """
+    if not (counts.sum(axis=1) >= 2).any():
+        return {}
+    columns = _label_columns(counts, len(names)).astype(np.float64)
+    measured = _label_measures(columns.sum(axis=0, keepdims=True))
+    given = counts[:, : len(names)].sum(axis=0).tolist()
+    return {
+        name: {"answers": number, **{key: _rounded(values[0, place]) for key, values in measured.items()}}
+        for place, (name, number) in enumerate(zip(names, given, strict=True))
+        if number
+    }
+
+
 def _mapped(answers: Answers) -> dict[str, dict[str, Any]]:
     reads = Counter(read for read in map(answers.read, answers.given) if read.way in ("form", "spelling"))
     return {

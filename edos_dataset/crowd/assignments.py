@@ -98,12 +98,21 @@ class Work:
         return None
 
     def _free(self, connection: sqlite3.Connection, worker: str, moment: float) -> str | None:
+        return next(iter(self._all_free(connection, worker, moment)), None)
+
+    def _all_free(self, connection: sqlite3.Connection, worker: str, moment: float) -> list[str]:
         had = {hit for (hit,) in connection.execute("SELECT hit FROM assignments WHERE worker = ?", (worker,))}
-        if len(had) >= self.most_hits:
-            return None
         taken = self._taken(connection, moment)
         free = [hit for hit in self.hits if hit not in had and taken.get(hit, 0) < self.batch.workers]
-        return max(free, key=lambda hit: taken.get(hit, 0), default=None)
+        return sorted(free, key=lambda hit: -taken.get(hit, 0))[: max(0, self.most_hits - len(had))]
+
+    def left(self, worker: str) -> int:
+        """Return the number of HITs that are left for a worker: one that is begun, and those not yet begun."""
+        with self.store.writing() as connection:
+            moment = now()
+            return int(self._begun(connection, worker, moment) is not None) + len(
+                self._all_free(connection, worker, moment)
+            )
 
     def _taken(self, connection: sqlite3.Connection, moment: float) -> dict[str, int]:
         rows = connection.execute(

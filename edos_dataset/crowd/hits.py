@@ -247,7 +247,7 @@ MATRIX, REFERENCES = "matrix.json", ("RT", "GT")
 
 
 def tasks_of_turns(
-    dialogues: Iterable[Mapping[str, Any]], labels: LabelSet = EDOS, history: int = HISTORY
+    dialogues: Iterable[Mapping[str, Any]], labels: LabelSet = EDOS, history: int = HISTORY, openings: bool = False
 ) -> list[dict[str, Any]]:
     """Return a task for each turn of dialogues.
 
@@ -256,6 +256,7 @@ def tasks_of_turns(
             most probable ones are suggested. Without them all labels are, which a small set allows.
         labels: the label set.
         history: number of preceding turns to show.
+        openings: ask about first turns too, which have nothing before them; that of a dialogue of one turn always is.
 
     Raises:
         ValueError: the turns have no labels to suggest, and the set has too many to show all.
@@ -263,11 +264,11 @@ def tasks_of_turns(
     tasks = []
     for dialogue in dialogues:
         name, turns = dialogue["dialogue_id"], dialogue["turns"]
-        for place, turn in enumerate(turns):
+        first = 0 if openings or len(turns) == 1 else 1
+        for place, turn in enumerate(turns[first:], first):
             shown = [each["text"] for each in turns[max(0, place - history) : place + 1]]
             task = {"task": f"{name}/{place + 1}", "dialogue_id": name, "turns": shown}
-            top = [each["label"] for each in turn.get("top") or ()] or [turn.get("label")]
-            suggested = [labels.labels[label] for label in top if label is not None]
+            suggested = _suggested(turn, labels)
             if not suggested and len(labels) > MOST_CHOICES:
                 raise ValueError(
                     f"turn {place + 1} of {name!r} has no label, and {labels.name!r} has too many to show all "
@@ -278,6 +279,12 @@ def tasks_of_turns(
                 task | ({"top": suggested, "label": suggested[0]} if suggested else {"choices": labels.labels})
             )
     return tasks
+
+
+def _suggested(turn: Mapping[str, Any], labels: LabelSet) -> list[str]:
+    """Return the names of a turn's labels, the most probable first."""
+    top = [each["label"] for each in turn.get("top") or ()] or [turn.get("label")]
+    return [labels.labels[label] for label in top if label is not None]
 
 
 def label_set_of_tasks(path: Path, first: Mapping[str, Any]) -> LabelSet:

@@ -1,4 +1,4 @@
-"""The state of a batch: what is done, agreement of annotators so far, time and cost."""
+"""The state of a batch: what is done, agreement of annotators and verdicts on them so far, time and cost."""
 
 import json
 from collections import Counter
@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from edos_dataset.arrays import Ints
 from edos_dataset.crowd.aggregation import count_answers
-from edos_dataset.crowd.agreement import fleiss_kappa, pairwise_agreement
-from edos_dataset.crowd.assignments import Work, stored_label_table
-from edos_dataset.crowd.hit_answers import GRADES, is_right
-from edos_dataset.crowd.quality import QualityRules
+from edos_dataset.crowd.agreement import fleiss_kappa, label_agreement, pairwise_agreement
+from edos_dataset.crowd.assignments import Work, answer_lines, stored_label_table
+from edos_dataset.crowd.hit_answers import GRADES, collect_answers, is_right
+from edos_dataset.crowd.quality import QualityRules, Worker, worker_rows
 from edos_dataset.crowd.store import now
 
 
@@ -34,9 +35,11 @@ def progress(work: Work) -> dict[str, Any]:
     Returns:
         `hits`, `done` (HITs that all workers have submitted), `assignments` (submitted), `wanted`, `open` (in
         progress), `left` (begun and abandoned), `answers`, `agreement` (`tasks` with two answers or more,
-        `pairwise_agreement`, `fleiss_kappa`), `seconds` (median of an assignment), `bonuses` (earned), `cost`
-        (US dollars so far), `workers` (a list: `worker`, an alias, `hits`, `answers`, `points`, `of`,
-        `seconds`, `seen`).
+        `pairwise_agreement`, `fleiss_kappa`), `labels`, see `label_agreement`, `seconds` (median of an assignment),
+        `bonuses` (earned), `cost` (US dollars so far), `workers` (a list: `worker`, an alias, `hits`, `answers`,
+        `points`, `of`, `seconds`, `seen`; and by the rules of `edos crowd workers` `item_seconds` (median),
+        `agreement`, `verdict`, `reason`), `people` (`invited`, `consented`, `begun`, and `absent`, the names of those
+        who were invited and have not begun).
     """
     found = work.store.read("SELECT id, hit, worker, began, seen, finished, released FROM assignments")
     rows = [row for row in map(_Row._make, found) if row.hit in work.hits]
@@ -45,7 +48,10 @@ def progress(work: Work) -> dict[str, Any]:
     latest = _latest(work)
     earned = {row.id: _points(work, row.hit, latest.get(row.id, {})) for row in rows}
     rules = QualityRules().override(work.batch.rules)
-    paid = sum(rules.earns_bonus(work.hits[row.hit].items, earned[row.id]) for row in finished)
+    paid = sum(
+        rules.earns_bonus(work.hits[row.hit].items, earned[row.id], latest.get(row.id, {}).values()) for row in finished
+    )
+    counts, names = _counts(work, latest, {row.id: row.hit for row in rows})
     submitted = Counter(row.hit for row in finished)
     return {
         "kind": work.batch.kind,
@@ -56,11 +62,23 @@ def progress(work: Work) -> dict[str, Any]:
         "open": len(rows) - len(finished) - abandoned,
         "left": abandoned,
         "answers": sum(map(len, latest.values())),
-        "agreement": _agreement(work, latest, {row.id: row.hit for row in rows}),
+        "agreement": _agreement(counts),
+        "labels": label_agreement(counts, names),
         "seconds": median(map(_seconds, finished)) if finished else None,
         "bonuses": paid,
         "cost": round(len(finished) * work.batch.reward + paid * work.batch.bonus, 2),
-        "workers": _workers(work, rows, latest, earned),
+        "workers": _workers(work, rows, latest, earned, rules),
+        "people": _people(work, {row.worker for row in rows}),
+    }
+
+
+def _people(work: Work, begun: set[str]) -> dict[str, Any]:
+    people = work.store.read("SELECT id, origin, consented FROM workers ORDER BY id")
+    return {
+        "invited": sum(origin == "invited" for _, origin, _ in people),
+        "consented": sum(consented is not None for _, _, consented in people),
+        "begun": len(begun),
+        "absent": [name for name, origin, _ in people if origin == "invited" and name not in begun],
     }
 
 
@@ -85,19 +103,24 @@ def _points(work: Work, hit: str, given: dict[int, Any]) -> int:
     return sum(is_right(items[place], value) for place, value in given.items() if place < len(items))
 
 
-def _agreement(work: Work, latest: dict[str, dict[int, Any]], hits: dict[str, str]) -> dict[str, Any] | None:
-    """Return the agreement of annotators, for judgements on each candidate; None until two have answered the same."""
+def _counts(work: Work, latest: dict[str, dict[int, Any]], hits: dict[str, str]) -> tuple[Ints, Sequence[str]]:
+    """Return how many answers each task has in each category, and the names of the first categories: the labels, or
+    the grades, whose tasks are the candidates.
+    """
     if work.batch.kind == "labelling":
         table = stored_label_table(work.store, work.batch)
-        counts = count_answers(table) if table.task else np.zeros((0, 1), np.int64)
-    else:
-        sums: dict[tuple[str, int, int], list[int]] = {}
-        for assignment, given in latest.items():
-            for place, ratings in given.items() if assignment in hits else ():
-                for choice, rating in enumerate(ratings):
-                    row = sums.setdefault((hits[assignment], place, choice), [0] * len(GRADES))
-                    row[GRADES.index(rating)] += 1
-        counts = np.array(list(sums.values()), np.int64).reshape(-1, len(GRADES))
+        return count_answers(table) if table.task else np.zeros((0, 1), np.int64), work.batch.labels.labels
+    sums: dict[tuple[str, int, int], list[int]] = {}
+    for assignment, given in latest.items():
+        for place, ratings in given.items() if assignment in hits else ():
+            for choice, rating in enumerate(ratings):
+                row = sums.setdefault((hits[assignment], place, choice), [0] * len(GRADES))
+                row[GRADES.index(rating)] += 1
+    return np.array(list(sums.values()), np.int64).reshape(-1, len(GRADES)), GRADES
+
+
+def _agreement(counts: Ints) -> dict[str, Any] | None:
+    """Return the agreement of annotators; None until two have answered the same."""
     if not (counts.sum(axis=1) >= 2).any():
         return None
     kappa = fleiss_kappa(counts)
@@ -108,25 +131,41 @@ def _agreement(work: Work, latest: dict[str, dict[int, Any]], hits: dict[str, st
     }
 
 
+def _verdict(row: Worker | None) -> dict[str, Any]:
+    """Return what the rules say of a worker; None has not answered yet."""
+    if row is None:
+        return {"item_seconds": None, "agreement": None, "verdict": "keep", "reason": ""}
+    return {
+        "item_seconds": row.median_seconds,
+        "agreement": row.agreement,
+        "verdict": row.verdict,
+        "reason": row.reason,
+    }
+
+
 def _workers(
-    work: Work, rows: Sequence[_Row], latest: dict[str, dict[int, Any]], earned: dict[str, int]
+    work: Work, rows: Sequence[_Row], latest: dict[str, dict[int, Any]], earned: dict[str, int], rules: QualityRules
 ) -> list[dict[str, Any]]:
     by_worker: dict[str, list[_Row]] = {}
     for row in rows:
         by_worker.setdefault(row.worker, []).append(row)
+    lines = ((str(work.store.path), line) for line in answer_lines(work.store, work.batch, unfinished=True))
+    judged = {row.worker: row for row in worker_rows(work.batch.hits, collect_answers(lines), rules)}
     table = []
     for worker, own in by_worker.items():
         answered = [(work.hits[row.hit].items, latest.get(row.id, {})) for row in own]
         spent = [_seconds(row) for row in own if row.finished is not None]
+        alias = work.store.alias(worker)
         table.append(
             {
-                "worker": work.store.alias(worker),
+                "worker": alias,
                 "hits": len(spent),
                 "answers": sum(len(given) for _, given in answered),
                 "points": sum(earned[row.id] for row in own),
                 "of": sum(items[place].kind in ("quiz", "bonus") for items, given in answered for place in given),
                 "seconds": median(spent) if spent else None,
                 "seen": max(float(row.seen) for row in own),
+                **_verdict(judged.get(alias)),
             }
         )
     return sorted(table, key=lambda row: (-row["answers"], row["worker"]))

@@ -77,13 +77,21 @@ class QualityRules:
         }
         return replace(self, **lists)
 
-    def earns_bonus(self, items: Sequence[Item], right: int) -> bool:
-        """Return whether this many right answers to quiz questions or bonus tasks earn a HIT's bonus; all must be right
-        if the HIT has fewer than the rule requires, and a HIT without any earns none.
+    def required(self, items: Sequence[Item]) -> int:
+        """Return the number of right answers to quiz questions or bonus tasks that earn a HIT's bonus; all must be
+        right if the HIT has fewer than the rule requires.
         """
         judging = any(item.kind in ("judge", "bonus") for item in items)
-        checks = sum(item.truth is not None for item in items)
-        return checks > 0 and right >= min(self.bonus_right if judging else self.quiz_right, checks)
+        return min(self.bonus_right if judging else self.quiz_right, sum(item.truth is not None for item in items))
+
+    def earns_bonus(self, items: Sequence[Item], right: int, values: Iterable[Any]) -> bool:
+        """Return whether a HIT's answers, of which so many to quiz questions or bonus tasks are right, earn its bonus.
+
+        A HIT without any such question earns none, nor do judgements that give all replies the same grade.
+        """
+        grades = [grade for value in values if isinstance(value, list | tuple) for grade in value]
+        alike = len(grades) > 1 and len(set(grades)) == 1
+        return not alike and 0 < self.required(items) <= right
 
 
 def read_rules(path: Path, rules: QualityRules | None = None) -> QualityRules:
@@ -148,7 +156,8 @@ def _assignment(hit: Hit, worker: str, own: Sequence[tuple[Item, HitAnswer]], ru
     if judging and sum(marks) < min(rules.judged_right, checks):
         fast = minutes is not None and minutes < rules.fast_minutes
         discarded = "too fast, and bonus tasks wrong" if fast else "bonus tasks wrong"
-    earned = len(own) == len(hit.items) and rules.earns_bonus(hit.items, sum(marks))
+    values = [answer.value for _, answer in own]
+    earned = len(own) == len(hit.items) and rules.earns_bonus(hit.items, sum(marks), values)
     return Assignment(hit.id, worker, len(own), len(hit.items), len(marks), sum(marks), minutes, earned, discarded)
 
 

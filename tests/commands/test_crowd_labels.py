@@ -130,9 +130,12 @@ def test_own_dialogues_become_questions_with_all_labels_of_a_small_set(tmp_path)
     (tmp_path / "talk.csv").write_text("conversation_id;speaker;message\n1;C;It is late!\n1;A;Sorry.\n2;C;How much?\n")
     done = crowd.make_hits(tmp_path / "talk.csv", tmp_path / "batch", label_set="sentiment3")
     [hit] = read_batch(tmp_path / "batch").hits
-    assert done["questions"] == 3
-    assert sorted(item.turns for item in hit.items) == [("How much?",), ("It is late!",), ("It is late!", "Sorry.")]
+    assert done["questions"] == 2  # nothing comes before the first turn of a dialogue
+    assert sorted(item.turns for item in hit.items) == [("How much?",), ("It is late!", "Sorry.")]
     assert {tuple(sorted(item.choices)) for item in hit.items} == {("negative", "neutral", "positive")}
+    crowd.make_hits(tmp_path / "talk.csv", tmp_path / "all", label_set="sentiment3", openings=True)
+    [hit] = read_batch(tmp_path / "all").hits
+    assert ("It is late!",) in {item.turns for item in hit.items}
 
 
 def test_labelled_dialogues_suggest_their_labels(tmp_path):

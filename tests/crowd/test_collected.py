@@ -71,6 +71,18 @@ def test_progress_of_labelling(labelled):
         1 / 3, abs=1e-4
     )
     assert {(row["points"], row["of"], row["answers"]) for row in found["workers"]} == {(2, 2, 4), (0, 2, 4), (0, 0, 2)}
+    assert found["labels"]["joyful"]["answers"] > 0 and found["people"]["absent"] == []
+
+
+def test_progress_names_whom_the_rules_flag_and_who_has_not_come(tmp_path):
+    batch, kept = labelling(tmp_path / "batch", rules={"least_seconds": 2.5})
+    invite(kept, ["anna", "ben"])
+    answer_all(Work(kept, batch), "anna")  # two seconds an item
+    found = progress(Work(kept, batch))
+    [row] = found["workers"]
+    assert (row["verdict"], row["reason"]) == ("discard", "too fast: 2.0 s an item, at least 2.5")
+    assert found["people"] == {"invited": 2, "consented": 0, "begun": 1, "absent": ["ben"]}
+    assert Work(kept, batch).left("anna") == 1 and Work(kept, batch).left("ben") == 2
 
 
 def test_progress_of_judging(tmp_path):

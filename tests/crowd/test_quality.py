@@ -17,6 +17,16 @@ def rows_of(batch, answers, **rules):
     return {row.worker: row for row in worker_rows(batch.hits, answers, QualityRules(**rules))}
 
 
+def test_the_same_grade_for_every_reply_earns_no_bonus():
+    [hit, *_] = judging().hits
+    okay = [HitAnswer(hit.id, item.id, "ann", ("okay",) * len(item.choices), "", 9.0, "1") for item in hit.items]
+    [one] = assignments([hit], HitAnswers(okay), QualityRules())
+    assert one.right == one.checks > 0 and not one.earned
+    okay[0] = dataclasses.replace(okay[0], value=("bad", *okay[0].value[1:]))
+    [one] = assignments([hit], HitAnswers(okay), QualityRules(bonus_right=1))
+    assert one.earned
+
+
 @pytest.mark.parametrize("batch", [labelling(), judging()], ids=["labelling", "judging"])
 def test_verdicts(batch):
     answers = answered(batch, PEOPLE)

@@ -95,6 +95,11 @@ def at(page, number):
     page.locator("#count", has_text=f" {number} of ").wait_for()
 
 
+def marked(page):
+    """The label that Enter takes."""
+    return page.locator("#found [aria-selected=true]").inner_text()
+
+
 def fits(page):
     """Nothing sticks out of the screen at the sides."""
     edges = page.locator("main *:visible, header *:visible").evaluate_all(EDGES)
@@ -129,6 +134,7 @@ def test_labelling_by_keys_alone_with_a_break_in_the_middle(label_study, visit):
             page.keyboard.press(str(chosen + 1))
             page.keyboard.press("Enter")
             page.locator("#told", has_text="right label is “sad”").wait_for()
+            page.locator(".choice.wrong .verdict", has_text="✗ your answer").wait_for()
             sound(page)
             page.keyboard.press("1")
         elif item is asked[1]:
@@ -139,8 +145,13 @@ def test_labelling_by_keys_alone_with_a_break_in_the_middle(label_study, visit):
             begun(page)
             at(page, number)
             page.keyboard.press("o")
+            page.keyboard.type("hap")  # begins a word of the meaning of joyful, and of no label's name
+            assert marked(page).startswith("joyful ")
+            page.keyboard.press("ArrowUp")
+            assert marked(page) == "Use “hap” as my own word"
+            for _ in "hap":
+                page.keyboard.press("Backspace")
             page.keyboard.type("gratef")
-            page.keyboard.press("ArrowDown")
             sound(page)
             page.keyboard.press("Enter")
             assert page.locator("#typed").input_value() == "grateful"
@@ -182,15 +193,26 @@ def test_labelling_with_a_mouse(label_study, visit):
         if number == 1 and item.kind == "label":
             page.get_by_role("radio", name="Other").click()
             page.locator("#typed").fill("lone")
+            page.locator("#next").click()  # neither the label nor a word of one's own
+            assert page.locator("#told").inner_text().startswith("Choose a label from the list")
             page.get_by_role("option", name="lonely").click()
             wanted[item.id] = ("lonely", None)
+        elif item.kind == "label" and (None, "hap") not in wanted.values():
+            page.get_by_role("radio", name="Other").click()
+            page.locator("#typed").fill("hap")
+            page.get_by_role("option", name="as my own word").click()
+            wanted[item.id] = (None, "hap")
         else:
             name = item.truth or item.choices[0]
             page.locator(f".choice[data-name={name}]").click()
             wanted[item.id] = (name, None)
         page.locator("#next").click()
     page.wait_for_url("**/done/*")
-    assert "2 of 2 quiz questions were right" in page.locator("main").inner_text()
+    told = page.locator("main").inner_text()
+    assert "2 of 2 quiz questions were right. You have earned the bonus of 0.10 US dollars." in told
+    assert "nothing more is waiting for you" in told
+    page.get_by_role("button", name="Copy").click()
+    page.locator("#told", has_text="Copied.").wait_for()
     assert label_study.answers("ben") == wanted
 
 
@@ -204,6 +226,8 @@ def test_labelling_by_touch_on_a_phone(label_study, visit):
         fits(page)
         sound(page)
         page.locator(f".choice[data-name={item.truth or item.choices[2]}]").tap()
+        box = page.locator("#next").bounding_box()  # stays on the screen, however long the question
+        assert box["y"] + box["height"] <= PHONE["height"]
         page.locator("#next").tap()
     page.wait_for_url("**/done/*")
     assert [value for value, _ in label_study.answers("cleo").values()] == [
@@ -314,3 +338,4 @@ def test_the_live_page(judge_study, visit, scheme):
     page.wait_for_selector("#figures dd")
     sound(page)
     assert "of 3" in page.locator("#figures").inner_text()
+    assert "3 invited" in page.locator("#came").inner_text()

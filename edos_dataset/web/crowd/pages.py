@@ -17,7 +17,9 @@ from edos_dataset.crowd.assignments import Assignment
 from edos_dataset.crowd.batches import Batch
 from edos_dataset.crowd.hit_answers import feedback, is_right
 from edos_dataset.crowd.names import EDOS
+from edos_dataset.crowd.quality import QualityRules
 from edos_dataset.label_sets import LabelSet
+from edos_dataset.wording import counted
 
 if TYPE_CHECKING:
     from starlette.responses import Response
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 STATIC: Mapping[str, str] = {
     "style.css": "text/css",
     "icon.svg": "image/svg+xml",
-    **{f"{name}.js": "text/javascript" for name in ("work", "labelling", "judging", "admin")},
+    **{f"{name}.js": "text/javascript" for name in ("work", "labelling", "judging", "done", "admin")},
 }
 """Files that the pages load → their media types."""
 
@@ -80,13 +82,19 @@ def html(
     return HTMLResponse(fill("layout", title=escape(title), csrf=csrf, script=loads, body=body), status)
 
 
+_SECONDS = 12.0
+"""Time that a label or the judgement of a reply takes: 4.12 minutes a HIT of 20 labels (EDOS, Section 3.2)."""
+
+
 def facts(batch: Batch) -> str:
-    """Return a description of the task and its pay as HTML."""
-    items = max(len(hit.items) for hit in batch.hits)
-    paid = f" and is paid with {batch.reward:.2f} US dollars; good work earns {batch.bonus:.2f} more" * bool(
-        batch.reward
-    )
-    return f"<p>{_TASKS[batch.kind]} Each task has {items} of them{paid}.</p>"
+    """Return a description of the task, how long it takes and its pay as HTML."""
+    largest = max(batch.hits, key=lambda hit: len(hit.items))
+    asked = sum(len(item.choices) if batch.kind == "judging" else 1 for item in largest.items)
+    minutes = max(1, round(asked * _SECONDS / 60))
+    takes = f"takes about {counted(minutes, 'minutes')}"
+    paid = f" You are paid {batch.reward:.2f} US dollars for it" * bool(batch.reward)
+    paid += f"; good work earns {batch.bonus:.2f} more" * bool(batch.reward and batch.bonus)
+    return f"<p>{_TASKS[batch.kind]} A task has {len(largest.items)} of them and {takes}.{paid}{'.' * bool(paid)}</p>"
 
 
 def consent_page(batch: Batch, csrf: str, consent: str, target: str = "/") -> Response:
@@ -108,24 +116,51 @@ def work_page(batch: Batch, assignment: Assignment, csrf: str) -> Response:
     return html(batch.kind, TITLES[batch.kind], csrf, f"{batch.kind}.js", assignment=own, tutorial=tutorial(batch))
 
 
-def done_page(batch: Batch, assignment: Assignment, points: tuple[int, int], code: str) -> Response:
+def done_page(
+    batch: Batch, assignment: Assignment, answers: Mapping[int, Mapping[str, Any]], code: str, left: int
+) -> Response:
     """Return the page after a HIT.
 
     Args:
         batch: the batch.
         assignment: the submitted assignment.
-        points: points earned and points possible.
+        answers: see `Work.answered`.
         code: completion code, the worker's proof of having done it.
+        left: number of HITs that are left for the worker.
     """
-    earned, of = points
-    what = "quiz questions were right" if batch.kind == "labelling" else "bonus points earned"
-    points_text = f"{earned} of {of} {what}." if of else ""
     if assignment.platform:
         platform, host = assignment.platform.split()
         onward = fill("submit", host=escape(host), platform=escape(platform), code=code)
+    elif left:
+        more = f"<p>{counted(left, 'more tasks are')} waiting for you, if you like.</p>\n"
+        onward = more + fill("onward")
     else:
-        onward = fill("onward")
-    return html("done", TITLES[batch.kind], "", points=points_text, code=code, next=onward)
+        onward = "<p>That was all: nothing more is waiting for you. You can close this page.</p>"
+    return html(
+        "done",
+        TITLES[batch.kind],
+        "",
+        "done.js",
+        points=earned_text(batch, assignment, answers),
+        code=code,
+        next=onward,
+    )
+
+
+def earned_text(batch: Batch, assignment: Assignment, answers: Mapping[int, Mapping[str, Any]]) -> str:
+    """Return a sentence on the points of an assignment, and, where a bonus is paid, one on whether it is earned."""
+    earned, of = points_of(assignment, answers)
+    if not of:
+        return ""
+    points = f"{earned} of {of} {'quiz questions were right' if batch.kind == 'labelling' else 'bonus points earned'}."
+    if not batch.bonus:
+        return points
+    rules, items = QualityRules().override(batch.rules), assignment.hit.items
+    if rules.earns_bonus(items, earned, [answer["value"] for answer in answers.values()]):
+        return f"{points} You have earned the bonus of {batch.bonus:.2f} US dollars."
+    needed = rules.required(items)
+    why = f"it takes {needed} of {of}" if earned < needed else "all replies got the same grade, which does not earn it"
+    return f"{points} The bonus of {batch.bonus:.2f} US dollars is not earned this time: {why}."
 
 
 def content(batch: Batch, assignment: Assignment, answers: Mapping[int, Mapping[str, Any]]) -> dict[str, Any]:
@@ -177,8 +212,8 @@ def tutorial(batch: Batch) -> str:
     parts = [
         '<h2 id="tutorial-title">Tutorial</h2><p>Read the whole dialogue, and say what its last turn, which is marked, '
         "shows: what its speaker feels, or what a reply is meant to do. Some labels are suggested; where none fits, "
-        "choose Other, and search the rest or type a word of your own. Some dialogues are quiz questions: after a "
-        "mistake you see the right label. Answers are saved whenever you press Next, and you may close the page and "
+        "choose Other, and search the other labels or use a word of your own. Some dialogues are quiz questions: after "
+        "a mistake you see the right label. Answers are saved whenever you press Next, and you may close the page and "
         "continue later.</p>"
     ]
     for title, names in groups.items():

@@ -249,9 +249,10 @@ class Workers:
         assignment = self._assignment(request)
         if not assignment.finished:
             return see(f"/work/{assignment.id}")
-        points = pages.points_of(assignment, self._work.answered(assignment.id))
+        worker = self._sessions.worker(request).id
         code = self._work.store.sign("done", str(assignment.id))[:10]
-        return pages.done_page(self._batch, assignment, points, code)
+        answers = self._work.answered(assignment.id)
+        return pages.done_page(self._batch, assignment, answers, code, self._work.left(worker))
 
     def hit(self, request: Request) -> Response:
         """Return the content of a HIT, and its answers so far."""

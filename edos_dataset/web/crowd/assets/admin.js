@@ -13,6 +13,7 @@ function row(cells) {
   for (const text of cells) made.insertCell().textContent = text;
   return made;
 }
+const flag = (one) => (one.verdict === "keep" ? "" : (one.verdict === "discard" ? "⚑ discard: " : "stop: ") + one.reason);
 async function refresh() {
   let told;
   try {
@@ -28,7 +29,12 @@ async function refresh() {
     figure("answers", told.answers), figure("answered by two or more", agreement.tasks || 0), figure("pairs that agree", share(agreement.pairwise_agreement)), figure("Fleiss’ kappa", share(agreement.fleiss_kappa)),
     figure("a HIT takes (median)", minutes(told.seconds)), figure("cost so far", told.cost.toFixed(2) + " US$"), figure("bonuses in it", told.bonuses),
   );
-  byId("workers").replaceChildren(...told.workers.map((one) => row([one.worker, one.hits, one.answers, one.points + " of " + one.of, minutes(one.seconds), new Date(1000 * one.seen).toLocaleTimeString()])));
+  byId("workers").replaceChildren(...told.workers.map((one) => row([one.worker, flag(one), one.hits, one.answers, one.points + " of " + one.of, minutes(one.seconds), one.item_seconds === null ? "–" : one.item_seconds.toFixed(1) + " s", share(one.agreement), new Date(1000 * one.seen).toLocaleTimeString()])));
+  for (const made of byId("workers").rows) made.cells[1].className = "flag";
+  const labels = Object.entries(told.labels).sort(([, one], [, other]) => (one.agreement ?? 2) - (other.agreement ?? 2));
+  byId("labels").replaceChildren(...labels.map(([name, one]) => row([name, one.answers, share(one.agreement), share(one.fleiss_kappa)])));
+  const people = told.people, absent = people.absent;
+  byId("came").textContent = people.invited + " invited, " + people.consented + " agreed to take part, " + people.begun + " have begun." + (absent.length ? " Not begun yet: " + absent.slice(0, 50).join(", ") + (absent.length > 50 ? " and " + (absent.length - 50) + " more." : ".") : "");
   byId("at").textContent = "Now: " + new Date().toLocaleTimeString();
 }
 refresh();

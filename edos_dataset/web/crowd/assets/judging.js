@@ -48,8 +48,8 @@ function follow(event) {
   window.getSelection().removeAllRanges();
   drag.made.classList.add("dragged");
   drag.made.style.transform = "translate(" + dx + "px, " + dy + "px)";
-  const edge = 70;
-  if (event.clientY > window.innerHeight - edge) window.scrollBy(0, 14); else if (event.clientY < edge) window.scrollBy(0, -14);
+  const edge = 70, foot = document.querySelector(".foot").getBoundingClientRect().top;
+  if (event.clientY > Math.min(foot, window.innerHeight - edge)) window.scrollBy(0, 14); else if (event.clientY < edge) window.scrollBy(0, -14);
   const under = document.elementFromPoint(event.clientX, event.clientY), over = under && under.closest("#form .zones .zone");
   if (over !== drag.over) for (const zone of zones) zone.classList.toggle("over", zone === over);
   drag.over = over;
@@ -70,8 +70,8 @@ document.addEventListener("pointerup", drop);
 document.addEventListener("pointercancel", drop);
 
 function tellBonus(told) {
-  if (told.bonus === true) say("You have the bonus point: the true reply is in Good or Okay.", "right");
-  if (told.bonus === false) say("No bonus point yet: the true reply is in Bad. You may sort again.", "wrong");
+  if (told.bonus === true) say("✓ You have the bonus point: the true reply is in Good or Okay.", "right");
+  if (told.bonus === false) say("✗ No bonus point yet: the true reply is in Bad. You may sort again.", "wrong");
 }
 const validate = () => later(async () => { if (await give(true)) tellBonus(current.answer.told); });
 let current = null;

@@ -2,12 +2,12 @@
 import { begin, byId, make, say } from "./work.js";
 
 const choices = byId("choices"), typed = byId("typed"), found = byId("found"), radios = () => Array.from(choices.querySelectorAll("input"));
-let labels = {}, active = -1;
+let labels = {}, active = -1, own = ""; // own: the word that the worker has said to be one of their own
 
 function choice(name, number) {
   const meaning = name ? make("span", { className: "meaning", textContent: labels[name].meaning + " " }, labels[name].example ? make("q", { textContent: labels[name].example }) : "") : "";
   const radio = make("input", { type: "radio", name: "label", value: name, attributes: { "aria-keyshortcuts": String(number) } });
-  const text = make("span", {}, make("b", { textContent: name || "Other" }), meaning || make("span", { className: "meaning", textContent: "none of these: search all labels, or type one" }));
+  const text = make("span", {}, make("b", { textContent: name || "Other" }), meaning || make("span", { className: "meaning", textContent: "none of these: search all labels, or use a word of your own" }));
   return make("label", { className: "choice", dataset: { name } }, radio, make("kbd", { textContent: String(number), attributes: { "aria-hidden": "true" } }), text);
 }
 
@@ -16,12 +16,14 @@ function mark(told) {
     const input = one.querySelector("input");
     input.disabled = "truth" in told;
     if (!("truth" in told)) continue;
-    if (one.dataset.name === told.truth) one.classList.add("right");
-    else if (input.checked && !told.right) one.classList.add("wrong");
+    const right = one.dataset.name === told.truth;
+    if (!right && !input.checked) continue;
+    one.classList.add(right ? "right" : "wrong");
+    one.append(make("span", { className: "verdict", textContent: right ? "✓ right label" : "✗ your answer" }));
   }
   typed.disabled = "truth" in told;
-  if (told.right === true) say("This is right.", "right");
-  if (told.right === false) say("The right label is “" + told.truth + "”: " + labels[told.truth].meaning + " Go on when you have read it.", "wrong");
+  if (told.right === true) say("✓ This is right.", "right");
+  if (told.right === false) say("✗ The right label is “" + told.truth + "”: " + labels[told.truth].meaning + " Go on when you have read it.", "wrong");
 }
 
 function showOther(shown) {
@@ -30,14 +32,25 @@ function showOther(shown) {
 }
 
 function list() {
-  const words = typed.value.trim().toLowerCase(), names = Object.keys(labels);
-  const rank = (name) => (name.startsWith(words) ? 0 : name.includes(words) ? 1 : labels[name].meaning.toLowerCase().includes(words) ? 2 : 3);
-  const matching = names.filter((name) => rank(name) < 3).sort((one, other) => rank(one) - rank(other));
+  const word = typed.value.trim(), options = matching().map((name) => option(name, make("b", { textContent: name }), " ", make("span", { className: "meaning", textContent: labels[name].meaning })));
+  if (word) options.push(option("", "Use “", make("b", { textContent: word }), "” as my own word"));
   active = -1;
-  found.replaceChildren(...matching.map((name) => make("li", { id: "label-" + name, dataset: { name }, attributes: { role: "option", "aria-selected": "false" } }, make("b", { textContent: name }), " ", make("span", { className: "meaning", textContent: labels[name].meaning }))));
-  found.hidden = !matching.length || names.includes(words) || typed.disabled;
+  found.replaceChildren(...options);
+  found.hidden = !options.length || Object.hasOwn(labels, word.toLowerCase()) || (word && word === own) || typed.disabled;
   typed.setAttribute("aria-expanded", String(!found.hidden));
   typed.removeAttribute("aria-activedescendant");
+  if (word) move(1); // Enter takes what is marked
+}
+
+function option(name, ...content) {
+  return make("li", { id: "label-" + (name || "own"), dataset: { name }, attributes: { role: "option", "aria-selected": "false" } }, ...content);
+}
+
+function matching() {
+  // The labels in which a word begins with what is typed: in their name first, then in their meaning.
+  const typing = typed.value.trim().toLowerCase(), begins = (text) => text.toLowerCase().split(/[^\p{L}\p{N}]+/u).some((word) => word.startsWith(typing)) || text.toLowerCase().startsWith(typing);
+  const rank = (name) => (name.startsWith(typing) ? 0 : begins(name) ? 1 : begins(labels[name].meaning) ? 2 : 3);
+  return Object.keys(labels).filter((name) => rank(name) < 3).sort((one, other) => rank(one) - rank(other));
 }
 
 function move(step) {
@@ -50,15 +63,15 @@ function move(step) {
 }
 
 function take(name) {
-  typed.value = name;
+  if (name) typed.value = name; else own = typed.value.trim();
   list();
   typed.focus();
 }
 
-typed.addEventListener("input", list);
+typed.addEventListener("input", () => { list(); byId("other").scrollIntoView({ block: "nearest" }); });
 typed.addEventListener("keydown", (event) => {
   if (event.key === "ArrowDown" || event.key === "ArrowUp") move(event.key === "ArrowDown" ? 1 : -1);
-  else if (event.key === "Enter" && active >= 0 && !found.hidden) take(found.children[active].dataset.name);
+  else if (event.key === "Enter" && active >= 0 && !found.hidden && matching().length) take(found.children[active].dataset.name);
   else if (event.key === "Escape") radios().at(-1).focus();
   else return;
   event.preventDefault();
@@ -74,12 +87,12 @@ begin({
     choices.querySelectorAll(".choice").forEach((one) => one.remove());
     choices.append(...[...item.choices, ""].map((name, place) => choice(name, place + 1)));
     const given = item.answer && item.answer.given;
-    const own = given ? given.value || given.typed : null;
     typed.value = "";
+    own = (given && given.typed) || "";
     if (given) {
       const radio = radios().find((one) => one.value === given.value) || radios().at(-1);
       radio.checked = true;
-      if (radio.value === "") typed.value = own;
+      if (radio.value === "") typed.value = given.value || given.typed;
     }
     showOther(Boolean(given) && !item.choices.includes(given.value));
     mark(item.answer ? item.answer.told : {});
@@ -88,9 +101,11 @@ begin({
     const radio = radios().find((one) => one.checked);
     if (!radio) return "Choose a label first.";
     if (radio.value) return { value: radio.value, typed: null };
-    const own = typed.value.trim(), name = own.toLowerCase();
-    if (!own) return "Search a label, or type one.";
-    return name in labels ? { value: name, typed: null } : { value: null, typed: own };
+    const word = typed.value.trim(), name = word.toLowerCase();
+    if (!word) return "Search for a label, or type a word of your own.";
+    if (Object.hasOwn(labels, name)) return { value: name, typed: null };
+    if (word !== own && matching().length) return "Choose a label from the list, or “Use ‘" + word + "’ as my own word” at its end.";
+    return { value: null, typed: word };
   },
   stay(told) {
     if (told.right !== false) return false;
