@@ -77,12 +77,13 @@ def read_sitcom(data_dir: Path, show: str, dashes: bool) -> pa.Table:
     """
     scripts = [
         Script(film, film, join_even_splits(cues) if dashes else [[cue] for cue in cues], dashes)
-        for film, cues in _read_episodes(data_dir, show).items()
+        for film, cues in read_episodes(data_dir, show).items()
     ]
     return label_scripts(scripts, show + "_dashes" * dashes, SITCOM_TRUST)
 
 
-def _read_episodes(data_dir: Path, show: str) -> dict[str, list[Cue]]:
+def read_episodes(data_dir: Path, show: str) -> dict[str, list[Cue]]:
+    """Return the cues of each episode of a show in `sitcom_speakers`, by film, with variants of names merged."""
     films: dict[str, list[Cue]] = {}
     for path in sorted((data_dir / "sitcom_speakers").glob("*.merged")):
         match = _MERGED.fullmatch(path.name)
@@ -149,13 +150,13 @@ def read_friends_srt(data_dir: Path, split: Split = split_lines) -> pa.Table:
         data_dir: contains `noisy_srt/friends` and `sitcom_speakers/Friends.*.merged`.
         split: maps LINES to those that are kept and their SENTENCES.
     """
-    speeches = {film: list(_speeches(cues)) for film, cues in _read_episodes(data_dir, "friends").items()}
+    speeches = {film: list(speeches_of(cues)) for film, cues in read_episodes(data_dir, "friends").items()}
     lines = read_subtitles([data_dir / "noisy_srt" / "friends"])
     films = [film if film in speeches else None for film in lines["film"].to_pylist()]
     return _label_by_speeches(_rename_films(lines, films), speeches, "friends_srt", SITCOM_TRUST, split)
 
 
-def _speeches(cues: Sequence[Cue]) -> Iterator[Speech]:
+def speeches_of(cues: Sequence[Cue]) -> Iterator[Speech]:
     """Join consecutive cues of one speaker; speeches of unknown speakers have an empty name."""
     for speaker, said in groupby(cues, key=lambda cue: cue.speaker):
         yield Speech(speaker or "", " ".join(line for cue in said for line in cue.lines), 0, 0)
