@@ -78,7 +78,7 @@ def books(
     progress: "bool | Progress | None" = None,
     trust_remote_code: bool = False,
     shard_bytes: int = SHARD_BYTES,
-    label_set: "str | Path | LabelSet | Mapping[str, Any] | None" = None,
+    label_set: "str | Path | LabelSet | Mapping[str, Any] | Sequence[str] | None" = None,
     label_map: "str | Path | LabelSet | LabelMap | Mapping[str, Any] | None" = None,
     files_from: str | Path | None = None,
     history: int | None = None,

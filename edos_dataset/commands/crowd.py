@@ -103,7 +103,7 @@ def make_hits(
     reward: float = REWARD,
     bonus: float = BONUS,
     seed: int = 0,
-    label_set: "str | Path | LabelSet | None" = None,
+    label_set: "str | Path | LabelSet | Sequence[str] | None" = None,
     label_map: "str | Path | LabelSet | LabelMap | None" = None,
     openings: bool = False,
     force: bool = False,
@@ -305,7 +305,7 @@ def judge_workers(
     kept: str | Path | None = None,
     rules: str | Path | None = None,
     columns: Sequence[str] = (),
-    label_set: "str | Path | LabelSet | None" = None,
+    label_set: "str | Path | LabelSet | Sequence[str] | None" = None,
     label_map: "str | Path | LabelSet | LabelMap | None" = None,
     force: bool = False,
 ) -> Result:
@@ -351,7 +351,7 @@ def measure_agreement(
     *,
     outside: Literal["own", "other", "missing"] = "own",
     columns: Sequence[str] = (),
-    label_set: "str | Path | LabelSet | None" = None,
+    label_set: "str | Path | LabelSet | Sequence[str] | None" = None,
     label_map: "str | Path | LabelSet | LabelMap | None" = None,
     seed: int = 0,
 ) -> Result:
@@ -421,7 +421,7 @@ def make_seed(
     near: float = 0.95,
     shares: tuple[float, float, float] = (0.6, 0.2, 0.2),
     columns: Sequence[str] = (),
-    label_set: "str | Path | LabelSet | None" = None,
+    label_set: "str | Path | LabelSet | Sequence[str] | None" = None,
     label_map: "str | Path | LabelSet | LabelMap | None" = None,
     seed: int = 0,
     force: bool = False,
@@ -476,7 +476,7 @@ def make_seed(
 def _answers(
     source: str | Path,
     columns: Sequence[str],
-    label_set: "str | Path | LabelSet | None",
+    label_set: "str | Path | LabelSet | Sequence[str] | None",
     label_map: "str | Path | LabelSet | LabelMap | None",
     read: Callable[..., Answers] = read_labelled,
 ) -> Answers:

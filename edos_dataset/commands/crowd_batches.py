@@ -100,7 +100,7 @@ def make_batch(
     workers: int | None = None,
     reward: float = REWARD,
     bonus: float = BONUS,
-    label_set: "str | Path | LabelSet | None" = None,
+    label_set: "str | Path | LabelSet | Sequence[str] | None" = None,
     label_map: "str | Path | LabelSet | LabelMap | None" = None,
     openings: bool = False,
 ) -> Batch:
@@ -148,7 +148,7 @@ def make_batch(
 
 def _translated_tasks(
     path: Path,
-    label_set: "str | Path | LabelSet | None",
+    label_set: "str | Path | LabelSet | Sequence[str] | None",
     label_map: "str | Path | LabelSet | LabelMap | None",
     openings: bool,
 ) -> tuple[list[dict[str, Any]], LabelSet]:
@@ -197,7 +197,7 @@ def _first_object(path: Path) -> dict[str, Any]:
         return {}
 
 
-def _labels(path: Path, label_set: "str | Path | LabelSet | None") -> LabelSet:
+def _labels(path: Path, label_set: "str | Path | LabelSet | Sequence[str] | None") -> LabelSet:
     return label_set_of_tasks(path, _first_object(path)) if label_set is None else load_label_set(label_set)
 
 

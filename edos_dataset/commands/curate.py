@@ -85,7 +85,7 @@ def curate(
     progress: "bool | Progress | None" = None,
     trust_remote_code: bool = False,
     shard_sentences: int = SHARD_SENTENCES,
-    label_set: "str | Path | LabelSet | Mapping[str, Any] | None" = None,
+    label_set: "str | Path | LabelSet | Mapping[str, Any] | Sequence[str] | None" = None,
     label_map: "str | Path | LabelSet | LabelMap | Mapping[str, Any] | None" = None,
     files_from: str | Path | None = None,
     history: int | None = None,

@@ -169,7 +169,7 @@ def evaluate(
     model: str = "general",
     device: str | None = None,
     progress: bool | Say | None = None,
-    label_set: "str | Path | LabelSet | None" = None,
+    label_set: "str | Path | LabelSet | Sequence[str] | None" = None,
     label_map: "str | Path | LabelSet | LabelMap | Mapping[str, Any] | None" = None,
 ) -> Result:
     """Evaluate the responses of a model, as `edos evaluate` does: the 17 metrics of dialog-eval with 95 % intervals,

@@ -136,7 +136,7 @@ def label(
     keep_system: bool = False,
     skip_bad: bool = False,
     out_format: str | None = None,
-    label_set: "str | Path | LabelSet | Mapping[str, Any] | None" = None,
+    label_set: "str | Path | LabelSet | Mapping[str, Any] | Sequence[str] | None" = None,
     label_map: "str | Path | LabelSet | LabelMap | Mapping[str, Any] | None" = None,
     history: int | None = None,
     multi_label: bool = False,
@@ -192,8 +192,8 @@ def label(
         keep_system: treat system prompts of chats as turns.
         skip_bad: leave out and count records that are neither dialogues nor turns, instead of raising an error.
         out_format: format of `out`; by default according to its suffix.
-        label_set: label set to write, built in ("ekman7") or a YAML file; by default that of the model. Labels of
-            another set are translated by the known map between the two.
+        label_set: label set to write: built in ("ekman7"), a YAML file, or a list of labels; by default that of the
+            model. Labels of another set are translated by the known map between the two.
         label_map: label set into which the labels are translated, or a map `label: target`, in a YAML file or as a
             dictionary. The probabilities of labels with the same target are summed.
         history: number of earlier turns that a turn is seen with, for models at an endpoint, by default 10, and text

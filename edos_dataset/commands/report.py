@@ -54,7 +54,7 @@ def report(
     workers: int | None = None,
     force: bool = False,
     progress: bool | Say | None = None,
-    label_set: "str | Path | LabelSet | None" = None,
+    label_set: "str | Path | LabelSet | Sequence[str] | None" = None,
     label_map: "str | Path | LabelSet | LabelMap | Mapping[str, Any] | None" = None,
     column: str | None = None,
     id_column: str | None = None,

@@ -13,6 +13,6 @@ from edos_dataset.label_sets.reading import BUILT_IN as BUILT_IN
 from edos_dataset.label_sets.reading import DEFAULT as DEFAULT
 from edos_dataset.label_sets.reading import known_set as known_set
 from edos_dataset.label_sets.reading import load_label_set as load_label_set
+from edos_dataset.label_sets.reading import set_of_names as set_of_names
 from edos_dataset.label_sets.schemas import label_set_of as label_set_of
-from edos_dataset.label_sets.schemas import set_of_names as set_of_names
 from edos_dataset.label_sets.schemas import with_label_set as with_label_set

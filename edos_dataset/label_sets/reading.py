@@ -1,6 +1,6 @@
 """Loading of label sets, by name or from YAML files."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -31,12 +31,12 @@ _OF_A_LABEL = {"definition": "definitions", "example": "examples", "colour": "co
 _KEYS = ("name", "description", "labels", "neutral", "intents", "groups", *_OF_A_LABEL.values(), "maps", "from")
 
 
-def load_label_set(given: "str | Path | Mapping[str, Any] | LabelSet") -> LabelSet:
-    """Return a label set by name, file or content.
+def load_label_set(given: "str | Path | Mapping[str, Any] | Sequence[str] | LabelSet") -> LabelSet:
+    """Return a label set by name, file, content or the names of its labels.
 
     Args:
-        given: one of BUILT_IN, the path of a YAML file, its content as plain data, or a label set, which is returned as
-            it is.
+        given: one of BUILT_IN, the path of a YAML file, its content as plain data, a list of the names of labels in the
+            order of their ids, or a label set, which is returned as it is.
 
     Raises:
         LabelSetError: there is no such set, or the file is invalid; the message names file and line.
@@ -45,6 +45,8 @@ def load_label_set(given: "str | Path | Mapping[str, Any] | LabelSet") -> LabelS
         return given
     if isinstance(given, Mapping):
         return set_of(given)
+    if isinstance(given, list | tuple):
+        return set_of_names(given)
     if str(given) in BUILT_IN:
         return _built_in(str(given))
     return read_label_set(place_of(given))
@@ -58,6 +60,17 @@ def known_set(names: Iterable[str]) -> LabelSet | None:
     wanted = list(names)
     found = [each for each in map(_built_in, BUILT_IN) if each.columns_of(wanted) is not None]
     return min(found, key=lambda each: each.columns_of(wanted) != list(range(len(each))), default=None)
+
+
+def set_of_names(names: Sequence[Any]) -> LabelSet:
+    """Return the built-in set with these labels in this order, or a new set of only their names.
+
+    Raises:
+        LabelSetError: the names are no texts, too few, or repeated.
+    """
+    known = known_set(names) if all(isinstance(name, str) for name in names) else None
+    in_order = known is not None and known.columns_of(names) == list(range(len(names)))
+    return known if known is not None and in_order else LabelSet.of_labels(names)
 
 
 def read_label_set(path: Path) -> LabelSet:

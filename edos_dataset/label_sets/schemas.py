@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from edos_dataset.label_sets.label_set import LabelSet
-from edos_dataset.label_sets.reading import BUILT_IN, DEFAULT, known_set, load_label_set
+from edos_dataset.label_sets.reading import BUILT_IN, DEFAULT, load_label_set, set_of_names
 
 _KEY, _OF_DATASETS = b"edos.label_set", b"huggingface"
 
@@ -54,13 +54,6 @@ def _of_features(written: bytes) -> LabelSet:
     features = json.loads(written).get("info", {}).get("features", {})
     names = next(_class_labels(features), None)
     return load_label_set(DEFAULT) if names is None else set_of_names(names)
-
-
-def set_of_names(names: list[str]) -> LabelSet:
-    """Return the built-in set with these labels in this order, or a new set of only their names."""
-    known = known_set(names)
-    in_order = known is not None and known.columns_of(names) == list(range(len(names)))
-    return known if known is not None and in_order else LabelSet.of_labels(names)
 
 
 def _class_labels(feature: Any) -> Iterator[list[str]]:  # noqa: ANN401 - plain data

@@ -16,6 +16,7 @@ from edos_dataset.labeling.models.endpoint.labeler import EndpointLabeler
 from edos_dataset.labeling.models.endpoint.settings import PREFIX
 from edos_dataset.labeling.models.labelers import CheckedLabeler
 from edos_dataset.runs.fingerprints import hash_json
+from edos_dataset.text import shown
 
 Given = str | dict[str, Any] | None
 """A label set or a map as a parameter of a stage: the name of a built-in set, or plain data."""
@@ -44,7 +45,7 @@ class Translation(NamedTuple):
 
 
 def as_parameter(given: Any) -> Given:  # noqa: ANN401 - what a user gives
-    """Return a label set, a map, or the file of one, as a parameter of a stage.
+    """Return a label set, a list of the names of its labels, a map, or a file, as a parameter of a stage.
 
     The content of a file becomes part of the recipe, so that the recipe means the same everywhere.
 
@@ -55,12 +56,16 @@ def as_parameter(given: Any) -> Given:  # noqa: ANN401 - what a user gives
         return given.as_dict()
     if isinstance(given, Mapping):
         return dict(given)
+    if isinstance(given, list | tuple):
+        return load_label_set(given).as_dict()
     if isinstance(given, str | Path) and str(given) not in BUILT_IN:
         content = checked_content(Path(given))
         _files[json.dumps(content)] = Path(given)
         return content
     if given is not None and not isinstance(given, str):
-        raise LabelSetError(f"{given!r} is neither a label set nor a map: give a name, a file, or a LabelSet")
+        raise LabelSetError(
+            f"{shown(given)} is neither a label set nor a map: give a name, a file, a list of labels, or a LabelSet"
+        )
     return given
 
 

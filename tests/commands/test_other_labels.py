@@ -56,6 +56,12 @@ def test_a_function_whose_labels_are_named():
     assert names(edos_dataset.label(DIALOGUES, goemotions, label_set="goemotions28")) == ["sadness", "surprise", "joy"]
     both = edos_dataset.label(DIALOGUES, goemotions, label_set="goemotions28", label_map="sentiment3")
     assert names(both) == ["negative", "neutral", "positive"]
+    few = edos_dataset.label(DIALOGUES, goemotions, label_set=["joy", "sadness", "surprise"])
+    assert names(few) == ["sadness", "surprise", "joy"]
+    with pytest.raises(ValueError, match="a set has 2 to 1,000 labels, this one 1$"):
+        edos_dataset.label(DIALOGUES, goemotions, label_set=("joy",))
+    with pytest.raises(ValueError, match="^7 is neither a label set nor a map: give a name, a file, a list"):
+        edos_dataset.label(DIALOGUES, goemotions, label_set=7)
     own = {"sadness": "low", "joy": "high", "surprise": "high", "others": "low"}
     with pytest.raises(ValueError, match="'others' is no label of 'goemotions28'"):
         edos_dataset.label(DIALOGUES, goemotions, label_set="goemotions28", label_map=own)

@@ -177,8 +177,7 @@ def label_set_given(given: Any) -> LabelSet:  # noqa: ANN401 - stated by a user
         given = [given[key] for key in sorted(given, key=int)]
     if not isinstance(given, Iterable):
         raise ValueError(f"its label_set is {shown(given)}: expected a LabelSet, the name of one, or a list of labels")
-    names = list(given)
-    return set_of_names(names) if all(isinstance(name, str) for name in names) else LabelSet.of_labels(names)
+    return set_of_names(list(given))
 
 
 def check_probabilities(
