@@ -61,11 +61,13 @@ _HINT = (
 
 @explained()
 def label(
-    source: Annotated[
-        str,
+    sources: Annotated[
+        list[str],
         typer.Argument(
-            help="File of JSON lines, JSON, CSV, TSV, Excel, Parquet, Arrow or plain text, also gzipped; `-` for "
-            "standard input; a folder written by `edos` or `save_to_disk`; or a dataset on the Hub, `namespace/name`.",
+            metavar="SOURCE",
+            help="Files of JSON lines, JSON, CSV, TSV, Excel, Parquet, Arrow, plain text, chats or subtitles, also "
+            "gzipped, and folders of them; `-` for standard input; a folder written by `edos` or `save_to_disk`; or a "
+            "dataset on the Hub, `namespace/name`.",
             show_default=False,
         ),
     ],
@@ -134,7 +136,7 @@ def label(
     from edos_dataset.commands.endpoints import line_of_usage, lines_of_need
     from edos_dataset.commands.label import label as run
 
-    done: Any = call(run, locals(), dialogues=source)
+    done: Any = call(run, locals(), dialogues=sources[0] if len(sources) == 1 else list(map(Path, sources)))
     if not done:  # another process prints
         return
     if dry_run:

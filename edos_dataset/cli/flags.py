@@ -39,7 +39,10 @@ def _and_out(when: Callable[[Given], bool]) -> Callable[[Given], bool]:
 
 
 def _kind(source: str | None) -> str:
-    """Return the kind of a source of dialogues: "file" (also standard input), "ours", "saved" or "hub"."""
+    """Return the kind of a source of dialogues: "file" (also standard input, and a folder of files), "ours", "saved"
+    or "hub".
+    """
+    from edos_dataset.releases.formats.several import is_folder_of_files
     from edos_dataset.releases.formats.sources import is_saved
     from edos_dataset.runs.stores.paths import place_of
 
@@ -47,23 +50,23 @@ def _kind(source: str | None) -> str:
         return "file"
     place = place_of(source)
     if place.is_dir():
-        return "saved" if is_saved(place) else "ours"
+        return "saved" if is_saved(place) else "file" if is_folder_of_files(place) else "ours"
     return "file" if place.exists() else "hub"
 
 
-def _source(given: Given) -> str | None:
-    """Return the source of `label`, or of `respond --out`."""
-    texts = given.get("texts")
-    return given["source"] if "source" in given else texts[0] if texts else None
+def _sources(given: Given) -> list[str | None]:
+    """Return the sources of `label`, or that of `respond --out`."""
+    return given["sources"] if "sources" in given else (given["texts"] or [None])[:1]
 
 
 def _is(*kinds: str) -> Callable[[Given], bool]:
-    return lambda given: _kind(_source(given)) in kinds
+    return lambda given: all(_kind(source) in kinds for source in _sources(given))
 
 
 def _is_no_workbook(given: Given) -> bool:
-    source = _source(given)
-    return _kind(source) == "file" and not str(source).lower().endswith((".xlsx", ".xlsm"))
+    return not any(
+        _kind(source) != "file" or str(source).lower().endswith((".xlsx", ".xlsm")) for source in _sources(given)
+    )
 
 
 def _says_its_labels(source: str) -> bool:

@@ -32,6 +32,7 @@ from edos_dataset.releases.dialogues import curated_config, read_source, tables_
 from edos_dataset.releases.formats.faults import Findings
 from edos_dataset.releases.formats.readers import opened
 from edos_dataset.releases.formats.selection import Selection
+from edos_dataset.releases.formats.several import SeveralFiles, files_in
 from edos_dataset.releases.formats.sources import read_records
 from edos_dataset.releases.formats.survey import checked_dialogues
 from edos_dataset.releases.formats.writers import check_writable, form_of
@@ -159,8 +160,9 @@ def label(
     Args:
         dialogues: lists of texts; dictionaries, each a dialogue or a turn as in a line of a file; a data frame of
             pandas or polars, or an Arrow table; a
-            `datasets.Dataset` or `DatasetDict`; the path of a file or folder; "-" for standard input; or a dataset on
-            the Hub, "namespace/name".
+            `datasets.Dataset` or `DatasetDict`; the path of a file or folder, a list of them, or a pattern such as
+            "chats/*.txt"; "-" for standard input; or a dataset on the Hub, "namespace/name". The ids of dialogues of
+            several files, or of a folder of files, begin with the file; a table of them has the file as a column.
         model: name known to `load_labeler`, folder or Hub id.
         out: output folder for a folder of `curate`, otherwise a file, which appears or is replaced only when complete;
             until then finished shards are kept in `OUT.parts`. The suffix decides its format: .jsonl, .json, .csv,
@@ -233,8 +235,9 @@ def label(
         skip_bad,
         keep_system,
     )
-    if isinstance(dialogues, str | Path) and out is not None:
-        check_apart(out, [dialogues])
+    if out is not None:
+        check_apart(out, dialogues if isinstance(dialogues, list | tuple) else [dialogues])
+    dialogues = files_in(dialogues)
     findings = Findings()
     if pseudonymize:
         dialogues, meant = pseudonymized_records(dialogues, meant, findings), Selection()
@@ -277,7 +280,7 @@ def _dry_run(dialogues: Any, stage: AnnotateDialogues, meant: Selection) -> Resu
     if not labelers_of([stage]):
         raise ValueError("--dry-run counts the requests of a model at an endpoint, --model openai:MODEL: leave it out")
     _ = stage.labels  # its label set and map are right
-    if isinstance(dialogues, str | Path):
+    if isinstance(dialogues, str | Path | SeveralFiles):
         tables = read_source(dialogues, shard_turns_of(stage), meant, Findings())
     else:
         found = checked_dialogues(lambda _: records_of(dialogues), meant, "the input", Findings())
@@ -316,6 +319,9 @@ def _to_files(
             tables = read_source(kept, shard_turns, chosen, findings)
             source = Source(lambda: read_records(str(kept), chosen), findings, lambda: opened(str(kept)))
             return _run(tables, out, stage, options, source, form)
+    if isinstance(dialogues, SeveralFiles):
+        source = Source(lambda: dialogues.records(meant, findings), findings)
+        return _run(read_source(dialogues, shard_turns, meant, findings), out, stage, options, source, form)
     found = checked_dialogues(lambda _: records_of(dialogues), meant, "the input", findings)
     source = Source(lambda: records_of(dialogues), findings)
     return _run(tables_of(found, shard_turns), out, stage, options, source, form)

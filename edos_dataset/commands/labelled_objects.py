@@ -19,6 +19,7 @@ from edos_dataset.releases.formats.faults import Findings
 from edos_dataset.releases.formats.readers import typed_rows
 from edos_dataset.releases.formats.records import Dialogue, Place, Record
 from edos_dataset.releases.formats.selection import Selection
+from edos_dataset.releases.formats.several import SeveralFiles
 from edos_dataset.releases.formats.sources import rows_of, splits_of
 from edos_dataset.releases.formats.survey import checked_dialogues
 from edos_dataset.releases.labelled_tables import kept_columns, row_labels
@@ -36,7 +37,7 @@ all cores.
 def label_in_memory(dialogues: Any, stage: AnnotateDialogues, meant: Selection) -> Any:  # noqa: ANN401
     """Return labelled dialogues in the form in which they were given; see `edos_dataset.label` without `out`."""
     findings = Findings()
-    if isinstance(dialogues, str | Path):
+    if isinstance(dialogues, str | Path | SeveralFiles):
         return list(_labelled(read_dialogues(dialogues, meant, findings), stage, findings))
     if isinstance(dialogues, dict):
         parts = splits_of(dialogues, "the dictionary", meant.split)
@@ -115,7 +116,7 @@ def pseudonymized_records(dialogues: Any, meant: Selection, findings: Findings) 
     """
     if isinstance(dialogues, dict) or is_frame(dialogues) or hasattr(dialogues, "with_format"):
         raise ValueError("pseudonymize takes a file or a list of dialogues, not a data set: its columns would stay")
-    if not isinstance(dialogues, str | Path):
+    if not isinstance(dialogues, str | Path | SeveralFiles):
         found = checked_dialogues(lambda _: records_of(dialogues), meant, "the input", findings)
     elif curated_config(dialogues, meant.config) is not None:
         raise ValueError(f"{dialogues} is a folder of `edos curate`: give --pseudonymize to that command")

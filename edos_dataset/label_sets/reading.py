@@ -45,7 +45,7 @@ def load_label_set(given: "str | Path | Mapping[str, Any] | Sequence[str] | Labe
         return given
     if isinstance(given, Mapping):
         return set_of(given)
-    if isinstance(given, list | tuple):
+    if not isinstance(given, str | Path):
         return set_of_names(given)
     if str(given) in BUILT_IN:
         return _built_in(str(given))

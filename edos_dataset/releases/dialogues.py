@@ -17,6 +17,7 @@ from edos_dataset.releases.formats.grouping import dialogues_of
 from edos_dataset.releases.formats.readers import parquet_rows
 from edos_dataset.releases.formats.records import Dialogue, Record
 from edos_dataset.releases.formats.selection import ALL, Selection
+from edos_dataset.releases.formats.several import SeveralFiles
 from edos_dataset.releases.formats.sources import check_source, is_saved, opened_dialogues, read_given
 from edos_dataset.runs.arguments import fault_of
 from edos_dataset.runs.folder import config_files, configs_in
@@ -57,13 +58,13 @@ def read_sources(
 
 
 def read_source(
-    source: str | Path, shard_turns: int, meant: Selection = ALL, findings: Findings | None = None
+    source: "str | Path | SeveralFiles", shard_turns: int, meant: Selection = ALL, findings: Findings | None = None
 ) -> Iterator[pa.Table]:
     """Return the dialogues of a source in tables of `shard_turns` turns, rounded up to whole dialogues.
 
     Args:
         source: A file in one of `formats.forms.FORMS`, "-" for standard input, a folder of this package, a saved
-            dataset, or one on the Hub.
+            dataset, one on the Hub, or several files.
         shard_turns: Turns per table.
         meant: The part of the source to read.
         findings: Receives remarks and warnings, before the first table.
@@ -74,6 +75,8 @@ def read_source(
     Raises:
         ValueError: The source does not exist (at once), or is not a source of dialogues (during reading).
     """
+    if isinstance(source, SeveralFiles):
+        return tables_of(read_dialogues(source, meant, findings), shard_turns)
     check_source(str(source))
     if (config := curated_config(source, meant.config)) is not None:
         meant.check_no_rows(str(source))
@@ -122,24 +125,30 @@ def _turns(offsets: np.ndarray, texts: Sequence[str] | pa.Array) -> pa.ListArray
     return nest(offsets, TURN, {"text": texts, **beside})
 
 
-def read_dialogues(source: str | Path, meant: Selection = ALL, findings: Findings | None = None) -> Iterator[Dialogue]:
+def read_dialogues(
+    source: "str | Path | SeveralFiles", meant: Selection = ALL, findings: Findings | None = None
+) -> Iterator[Dialogue]:
     """Yield the dialogues of any source one by one; the arguments are those of `read_source`.
 
     Raises:
         ValueError: The source has no dialogues, or something else among them.
     """
+    if isinstance(source, SeveralFiles):
+        return source.dialogues(meant, Findings() if findings is None else findings)
     check_source(str(source))
     if place_of(source).is_dir() and not is_saved(place_of(source)):
         return dialogues_of(records_of_ours(place_of(source), meant), Selection(keep_labels=meant.keep_labels))
     return read_given(str(source), meant, findings)
 
 
-def curated_config(source: str | Path, config: str | None = None) -> str | None:
+def curated_config(source: "str | Path | SeveralFiles", config: str | None = None) -> str | None:
     """Return the config to read from a folder of `edos curate`; None if the source is something else.
 
     Raises:
         ValueError: The source is a folder of this package without that config.
     """
+    if isinstance(source, SeveralFiles):
+        return None
     folder = place_of(source)
     if not folder.is_dir() or is_saved(folder):
         return None

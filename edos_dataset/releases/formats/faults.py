@@ -41,6 +41,8 @@ class Findings:
         form: Its format, one of FORMS; "" if it is not a file.
         delimiter: Delimiter of a CSV file.
         encoding: Encoding of a text file.
+        records: Number of its records, bad ones included; 0 if it has none.
+        files: Names of the files, if there are several.
     """
 
     bad: Counter[str] = field(default_factory=Counter)
@@ -52,6 +54,8 @@ class Findings:
     form: str = ""
     delimiter: str = ","
     encoding: str = "utf-8"
+    records: int = 0
+    files: list[str] = field(default_factory=list)
 
 
 class Faults:

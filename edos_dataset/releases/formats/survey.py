@@ -83,6 +83,7 @@ def _survey(records: Iterable[Record], meant: Selection, name: str, findings: Fi
     """Read a source for the first time and return the `runs` of `dialogues_of`."""
     faults, seen = Faults(), _Seen(dict(meant.columns))
     for at, record in enumerate(records):
+        findings.records = at + 1
         try:
             seen.add(record, parsed(record, at, meant, findings.left_out))
         except BadRecord as fault:
