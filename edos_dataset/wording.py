@@ -6,7 +6,7 @@ _SINGULAR = {"people": "person", "bonuses": "bonus"}
 _VERBS = {"are": "is", "were": "was", "have": "has", "do": "does"} | {
     verb: f"{verb}s" for verb in ("belong", "differ", "exist", "fall", "look", "need", "occur", "stay")
 }
-_AFTER = re.compile(r"(?= (?:of|without) )")
+_AFTER = re.compile(r"(?= (?:of|without|that) )")
 
 
 def counted(number: int, unit: str) -> str:
@@ -14,8 +14,8 @@ def counted(number: int, unit: str) -> str:
 
     Args:
         number: from 0.
-        unit: the noun in the plural; words may stand before it, and a verb, or what begins with "of" or "without",
-            after it.
+        unit: the noun in the plural; words may stand before it, and a verb, or what begins with "of", "without" or
+            "that", after it.
     """
     return f"{number:,} {unit_of(number, unit)}"
 

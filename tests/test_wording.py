@@ -20,6 +20,7 @@ from edos_dataset.wording import counted, unit_of
         ("other files were", "1 other file was"),
         ("texts occur", "1 text occurs"),
         ("turns without an answer", "1 turn without an answer"),
+        ("last turns that nobody answers", "1 last turn that nobody answers"),
         ("dialogues of one speaker or turn", "1 dialogue of one speaker or turn"),
     ],
 )

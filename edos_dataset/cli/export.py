@@ -82,7 +82,12 @@ def export(
     files = done["files"]
     where = f"{counted(len(files), 'files')}, such as {files[0]}" if len(files) > 3 else ", ".join(files)
     lines = [f"{counted(done['dialogues'], 'dialogues')}, {counted(done['rows'], 'rows')}: {where}"] if files else []
-    lines += [counted(count, what) for what, count in done["left_out"].items()]
+    if 1 < len(files) <= 3:
+        lines = [
+            f"{counted(count['dialogues'], 'dialogues')}, {counted(count['rows'], 'rows')}: {file}"
+            for file, count in done["counts"].items()
+        ]
+    lines += [f"left out: {counted(count, what)}" for what, count in done["left_out"].items()]
     if not (str(out) == "-" and not as_json):
         emit(dict(done), as_json, map(escape, lines))
     if not done["rows"]:

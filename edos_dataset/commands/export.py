@@ -75,7 +75,8 @@ def export(
         out: output file, whose suffix says its format, and which has all splits, with a column `split`; "{split}" in
             its name makes one file for each split; "-" is standard output. For subtitles and SSML of several films, a
             folder.
-        config: config of a folder or of a dataset on the Hub; by default its first one.
+        config: config of a folder or of a dataset on the Hub; by default its first one, and for books those of all
+            languages.
         split: split of it; by default all.
         revision: tag, branch or commit of the Hub's dataset.
         min_certainty: leave out dialogues with a smaller certainty, 0 to 1.
@@ -89,8 +90,9 @@ def export(
         progress: whether to show progress, by default in terminals and notebooks; or a callback.
 
     Returns:
-        `source`, `to`, `files` (those written), `dialogues`, `rows` (or turns) and `left_out` (what was left out →
-        number). Without anything to write, no file is written.
+        `source`, `to`, `files` (those written), `dialogues` (of several views, those of the largest), `rows` (or turns,
+        of all files), `counts` (file → its dialogues and rows), and `left_out` (what was left out → number). Without
+        anything to write, no file is written.
 
     Raises:
         ValueError: there is no such source, config, split or form, or it cannot be written to such a file.
@@ -112,8 +114,9 @@ def export(
         "source": given.name,
         "to": to,
         "files": [count.path for count in counts],
-        "dialogues": sum(count.dialogues for count in counts),
+        "dialogues": (max if wish.is_dataset else sum)([count.dialogues for count in counts] or [0]),
         "rows": sum(count.rows for count in counts),
+        "counts": {count.path: {"dialogues": count.dialogues, "rows": count.rows} for count in counts},
         "left_out": dict(left_out),
     }
     return Result(

@@ -15,7 +15,7 @@ from edos_dataset.exports.segments import FIELDS, is_segmented, segmented
 from edos_dataset.label_sets import label_set_of
 from edos_dataset.label_sets.label_set import LabelSet
 from edos_dataset.publishing.inspection import confidence_of
-from edos_dataset.releases.dialogues import source_config
+from edos_dataset.releases.dialogues import source_configs
 from edos_dataset.releases.formats.records import Dialogue as Given
 from edos_dataset.releases.formats.selection import Selection
 from edos_dataset.releases.formats.sources import check_source, is_saved, read_labelled
@@ -81,7 +81,8 @@ def source_of(
     Args:
         run: A folder that this package wrote, a labelled file in one of `formats.forms.FORMS`, a saved dataset, or one
             on the Hub.
-        config: Config of a folder or of a dataset on the Hub; by default its first one.
+        config: Config of a folder or of a dataset on the Hub; by default its first one, and for books those of all
+            languages.
         split: Split of them; by default all.
         revision: Revision of a dataset on the Hub.
         min_certainty: Smallest certainty of the dialogues to read, 0 to 1.
@@ -95,7 +96,7 @@ def source_of(
     if folder.is_dir() and not is_saved(folder):
         if revision is not None:
             raise ValueError(f"--revision is for a dataset of the Hub, and {run} is none: leave it out")
-        return _of_folder(folder, source_config(folder, config), split, min_certainty)
+        return _of_folder(folder, source_configs(folder, config), split, min_certainty)
     if folder.is_file() and (
         given := next((name for name, value in (("config", config), ("split", split)) if value), 0)
     ):
@@ -152,11 +153,14 @@ def _certainty(dialogue: Dialogue, name: str) -> float:
     return dialogue.certainty
 
 
-def _of_folder(folder: Path, config: str, split: str | None, min_certainty: float | None) -> Source:
-    files = config_files(folder, config)
-    if split is not None and split not in files:
-        raise ValueError(f"{folder} has no split {split!r} in {config}; it has {', '.join(files) or 'none'}")
-    chosen = [(name, path) for name, paths in files.items() if split in (None, name) for path in paths]
+def _of_folder(folder: Path, configs: Sequence[str], split: str | None, min_certainty: float | None) -> Source:
+    found = [
+        (name, path) for config in configs for name, paths in config_files(folder, config).items() for path in paths
+    ]
+    config, splits = ", ".join(configs), list(dict.fromkeys(name for name, _ in found))
+    if split is not None and split not in splits:
+        raise ValueError(f"{folder} has no split {split!r} in {config}; it has {', '.join(splits) or 'none'}")
+    chosen = [(name, path) for name, path in found if split in (None, name)]
     try:
         schema = pq.read_schema(readable(chosen[0][1]))
     except (OSError, pa.ArrowException) as error:

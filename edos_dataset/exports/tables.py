@@ -22,7 +22,7 @@ from edos_dataset.releases.views import Said, chat_of, merged, message_of
 
 Row = dict[str, Any]
 
-NO_ANSWER, ODD, NO_LABEL = "dialogues of one speaker or turn", "turns without an answer", "turns without a label"
+NO_ANSWER, ODD, NO_LABEL = "dialogues of one speaker or turn", "last turns that nobody answers", "turns without a label"
 _ROW_GROUP = 10_000
 _SHAREGPT = {"system": "system", "user": "human", "assistant": "gpt"}
 

@@ -24,6 +24,7 @@ from edos_dataset.runs.folder import config_files, configs_in
 from edos_dataset.runs.shards import read_pieces
 from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.schema import CONFIGS, LABELS_ONLY, REGISTRY, TURN, arrow_schema
+from edos_dataset.schema.configs import books_config
 from edos_dataset.schema.tables import SEVERAL
 
 _EXTRA, _TURN_EXTRAS = "extra", "turn_extras"
@@ -260,6 +261,17 @@ def source_config(folder: Path, config: str | None) -> str:
     if config is not None and config not in there:
         raise ValueError(f"{folder} has no config {config!r}; it has {', '.join(there)}")
     return config or there[0]
+
+
+def source_configs(folder: Path, config: str | None) -> list[str]:
+    """Return the given config of a folder of this package, else its first one with texts, and for books those of all
+    languages; the errors are those of `source_config`.
+    """
+    first = source_config(folder, config)
+    of_books = books_config("")
+    if config is not None or not first.startswith(of_books):
+        return [first]
+    return [name for name in configs_in(folder) if name.startswith(of_books)]
 
 
 def read_config(folder: Path, config: str, shard_turns: int) -> Iterator[pa.Table]:

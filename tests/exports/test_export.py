@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import pysubs2
 import pytest
@@ -87,7 +88,7 @@ def lines_in(path):
 
 def test_chats_of_a_table(table, tmp_path):
     done = edos("export", table, "--to", "messages", "--out", tmp_path / "chats.jsonl", "--system", "Be {label}.")
-    assert done.exit_code == 0 and "1 turn without an answer" in done.output
+    assert done.exit_code == 0 and "left out: 1 last turn that nobody answers" in done.output
     (chat,) = lines_in(tmp_path / "chats.jsonl")
     assert [(message["role"], message["label"]) for message in chat["messages"]] == [
         ("system", None),
@@ -148,7 +149,8 @@ def test_labelled_lines_keep_their_labels(tmp_path):
 
 def test_views_are_configs_that_load_alone(folder, tmp_path):
     done = edos_dataset.export(folder, to="flat,messages", out=tmp_path / "views")
-    assert done["rows"] == 30
+    assert done["rows"] == 30 and done["dialogues"] == 10
+    assert list(done["counts"].values()) == [{"dialogues": 10, "rows": 20}, {"dialogues": 10, "rows": 10}]
     flat = load_dataset(str(tmp_path / "views"), cache_dir=tmp_path / "cache")
     ours = edos_dataset.load(str(folder), view="flat", cache_dir=str(tmp_path / "cache"))
     assert {split: len(part) for split, part in flat.items()} == {split: len(part) for split, part in ours.items()}
@@ -158,6 +160,24 @@ def test_views_are_configs_that_load_alone(folder, tmp_path):
     assert chats.to_list() == theirs.to_list()
     with pytest.raises(FolderError, match="is not empty"):
         edos_dataset.export(folder, to="flat", out=tmp_path / "views")
+
+
+def test_views_are_counted_by_themselves(folder, tmp_path):
+    done = edos("export", folder, "--to", "flat,messages", "--out", tmp_path / "views")
+    assert "10 dialogues, 20 rows:" in done.stdout and "10 dialogues, 10 rows:" in done.stdout
+
+
+def test_books_of_all_languages_are_exported(folder, tmp_path):
+    for language in ("de", "en"):
+        shutil.copytree(folder / "os", tmp_path / "books" / f"gutenberg_{language}")
+    both = edos_dataset.export(tmp_path / "books", to="flat", out=tmp_path / "both.jsonl")
+    [one] = {
+        edos_dataset.export(tmp_path / "books", to="flat", out=tmp_path / f"{name}.jsonl", config=name)["rows"]
+        for name in ("gutenberg_de", "gutenberg_en")
+    }
+    assert both["rows"] == 2 * one and "gutenberg_en, gutenberg_de" in both["source"]
+    with pytest.raises(ValueError, match="no split 'dev' in gutenberg_en, gutenberg_de; it has train, validation"):
+        edos_dataset.export(tmp_path / "books", to="flat", out=tmp_path / "x.jsonl", split="dev")
 
 
 def test_subtitles_that_came_in_are_marked(film):
