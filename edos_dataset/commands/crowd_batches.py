@@ -50,7 +50,7 @@ from edos_dataset.crowd.text_files import read_objects
 from edos_dataset.label_sets import DEFAULT, LabelMap, LabelSet, load_label_map, load_label_set
 from edos_dataset.releases.formats.selection import Selection
 from edos_dataset.releases.formats.sources import read_records
-from edos_dataset.releases.reported import labelled_rows
+from edos_dataset.releases.labelled_rows import labelled_rows
 from edos_dataset.runs.arguments import check_file
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.folder import check_out_file
@@ -205,8 +205,13 @@ def _tasks(path: Path, labels: LabelSet, openings: bool) -> list[dict[str, Any]]
     """Return the tasks of `crowd.select`, or one for each turn of a file of dialogues."""
     if "task" in _first_object(path):
         return read_tasks(path, labels)
+<<<<<<< HEAD
     rows = labelled_rows(read_records(str(path), Selection()), labels)
     return tasks_of_turns((row for _, row in rows), labels, openings=openings)
+=======
+    rows = labelled_rows(lambda: read_records(str(path), Selection()), labels)
+    return tasks_of_turns((row for _, row in rows), labels)
+>>>>>>> e8f9a86 (Labelled rows of a dialogue are grouped and ordered as edos label groups them, wherever they stand)
 
 
 def _read_judged(sources: Sequence[str], rows: Sequence[str]) -> list[dict[str, Any]]:

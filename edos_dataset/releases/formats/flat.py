@@ -81,6 +81,7 @@ def read_flat(file: BinaryIO, name: str, meant: Selection, findings: Findings) -
             findings.remarks.append(remark)
         findings.form, findings.delimiter, findings.encoding = "csv", found.delimiter, found.encoding
         findings.has_rows, findings.names = True, dict.fromkeys(head.names)
+        findings.records = table.num_rows
         order = np.argsort(flat.rows, kind="stable")
         of_row = np.repeat(np.arange(len(flat.ids)), np.diff(flat.offsets))[order]
         runs = np.bincount(of_row[np.flatnonzero(np.diff(of_row, prepend=-1))])

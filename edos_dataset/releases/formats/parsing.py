@@ -78,7 +78,7 @@ def _row(
     name, given = (None, f"{record.place.unit}s") if meant.one_dialogue else _id(record, value, columns, key)
     if given is None:
         _check_unlinked(columns, name, where)
-    number = None if given is None or columns.number is None else _turn_number(value, columns.number, where)
+    number = None if given is None or columns.number is None else turn_number(value, columns.number, where)
     times = tuple(value[time] for time in columns.times)
     beside = {other: inner for other, inner in value.items() if other not in (key, name)}
     if meant.speaker_column is not None and columns.speaker is not None and "speaker" not in beside:
@@ -144,7 +144,12 @@ def _no_record(value: object, meant: Selection, where: str) -> BadRecord:
     return BadRecord(where, "no text or turns", why)
 
 
-def _turn_number(value: Mapping[str, Any], name: str | None, where: str) -> int | None:
+def turn_number(value: Mapping[str, Any], name: str | None, where: str) -> int | None:
+    """Return the number of a turn, from a column with a name; None without one.
+
+    Raises:
+        BadRecord: It is no integer.
+    """
     if name is None:
         return None
     number = value[name]

@@ -115,10 +115,17 @@ def read_records(source: str, meant: Selection) -> Iterator[Record]:
         ValueError: The source is not available, is damaged, or is a plain text, which has no records.
         OSError: The source cannot be read.
     """
+    with rereadable_records(source, meant) as again:
+        yield from again()
+
+
+@contextmanager
+def rereadable_records(source: str, meant: Selection) -> Iterator[Callable[[], Iterator[Record]]]:
+    """Yield a function that reads the records of a source from the beginning; see `read_records`."""
     with _rereadable(source, meant) as (again, form, _):
         if form is not None and not form.has_records:
             raise ValueError(f"{called(source)} is a plain text, which contains only turns: give {WANTED}")
-        yield from again(None)
+        yield lambda: again(None)
 
 
 def _dialogues(source: str, meant: Selection, findings: Findings | None) -> Iterator[Dialogue]:
