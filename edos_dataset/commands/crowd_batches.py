@@ -205,13 +205,8 @@ def _tasks(path: Path, labels: LabelSet, openings: bool) -> list[dict[str, Any]]
     """Return the tasks of `crowd.select`, or one for each turn of a file of dialogues."""
     if "task" in _first_object(path):
         return read_tasks(path, labels)
-<<<<<<< HEAD
-    rows = labelled_rows(read_records(str(path), Selection()), labels)
-    return tasks_of_turns((row for _, row in rows), labels, openings=openings)
-=======
     rows = labelled_rows(lambda: read_records(str(path), Selection()), labels)
-    return tasks_of_turns((row for _, row in rows), labels)
->>>>>>> e8f9a86 (Labelled rows of a dialogue are grouped and ordered as edos label groups them, wherever they stand)
+    return tasks_of_turns((row for _, row in rows), labels, openings=openings)
 
 
 def _read_judged(sources: Sequence[str], rows: Sequence[str]) -> list[dict[str, Any]]:
