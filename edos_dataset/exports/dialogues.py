@@ -154,13 +154,7 @@ def _certainty(dialogue: Dialogue, name: str) -> float:
 
 
 def _of_folder(folder: Path, configs: Sequence[str], split: str | None, min_certainty: float | None) -> Source:
-    found = [
-        (name, path) for config in configs for name, paths in config_files(folder, config).items() for path in paths
-    ]
-    config, splits = ", ".join(configs), list(dict.fromkeys(name for name, _ in found))
-    if split is not None and split not in splits:
-        raise ValueError(f"{folder} has no split {split!r} in {config}; it has {', '.join(splits) or 'none'}")
-    chosen = [(name, path) for name, path in found if split in (None, name)]
+    config, chosen = ", ".join(configs), _files(folder, configs, split)
     try:
         schema = pq.read_schema(readable(chosen[0][1]))
     except (OSError, pa.ArrowException) as error:
@@ -176,6 +170,23 @@ def _of_folder(folder: Path, configs: Sequence[str], split: str | None, min_cert
                 yield from _of_file(path, name, labels, min_certainty)
 
     return Source(f"{folder} ({config})", shape, dialogues, labels)
+
+
+def _files(folder: Path, configs: Sequence[str], split: str | None) -> list[tuple[str, Path]]:
+    """Return the files of configs, each with its split: the given one, or any.
+
+    Raises:
+        ValueError: None of the configs has the split.
+    """
+    found = [
+        (name, path) for config in configs for name, paths in config_files(folder, config).items() for path in paths
+    ]
+    splits = dict.fromkeys(name for name, _ in found)
+    if split is not None and split not in splits:
+        raise ValueError(
+            f"{folder} has no split {split!r} in {', '.join(configs)}; it has {', '.join(splits) or 'none'}"
+        )
+    return [(name, path) for name, path in found if split in (None, name)]
 
 
 def _shape_of(schema: pa.Schema, splits: tuple[str, ...]) -> Shape:

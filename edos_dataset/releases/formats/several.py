@@ -172,9 +172,9 @@ def _id_in(id_: str, name: str) -> str:
 
 def _check(faults: dict[str, str], files: int, skip: bool) -> None:
     if faults and (not skip or len(faults) == files):
-        told = _some(list(faults.values()), "\n  ")
+        shown = _some(list(faults.values()), "\n  ")
         left = "" if skip else "; correct them, or give --skip-bad to leave them out"
-        raise ValueError(f"{len(faults):,} of {counted(files, 'files')} cannot be used{left}:\n  {told}")
+        raise ValueError(f"{len(faults):,} of {counted(files, 'files')} cannot be used{left}:\n  {shown}")
 
 
 def _some(texts: Sequence[str], between: str) -> str:
@@ -195,11 +195,11 @@ def _merge(found: dict[str, Findings], into: Findings) -> None:
         into.bad += own.bad
         into.left_out += own.left_out
     for kind in ("remarks", "warnings"):
-        told: dict[str, list[str]] = {}
+        places: dict[str, list[str]] = {}
         for name, own in found.items():
             for sentence in getattr(own, kind):
-                told.setdefault(sentence, []).append(name)
+                places.setdefault(sentence, []).append(name)
         getattr(into, kind).extend(
             sentence if len(where) == len(found) else f"{_some(where, ', ')}: {sentence}"
-            for sentence, where in told.items()
+            for sentence, where in places.items()
         )
