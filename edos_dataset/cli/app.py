@@ -1,7 +1,7 @@
 """`edos`: registers the commands. Each command imports what it needs only when it is called, so that help is fast."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -119,33 +119,22 @@ def main(
         )  # it logs tracebacks for lost connections, which are retried
 
 
-for command in (
-    curate,
-    books,
-    segment,
-    label,
-    inspect,
-    rejects,
-    report,
-    recipe,
-    plan,
-    sample,
-    download,
-    extend,
-    audit,
-    respond,
-    evaluate,
-    export,
-    publish,
-    labels_only,
-    hydrate,
-    merge,
-):
-    app.command(cls=Command)(command)
+GROUPS: Mapping[str, tuple[Callable[..., Any], ...]] = {
+    "Make a dataset": (curate, books, segment, label, extend, merge),
+    "Look at it": (inspect, rejects, report, audit),
+    "Prepare": (sample, download, plan, recipe),
+    "Answer and evaluate": (respond, evaluate),
+    "Pass it on": (export, publish, labels_only, hydrate),
+}
+"""Headings of `edos --help` → commands."""
+
+for heading, commands in GROUPS.items():
+    for command in commands:
+        app.command(cls=Command, rich_help_panel=heading)(command)
 for of_crowd in (select, hits, invite, serve, answers, workers, agreement, judgements, seed):
     crowd.command(cls=Command)(of_crowd)
 crowd.command("import", cls=Command)(import_)
 crowd.command("export", cls=Command)(export_tasks)
 crowd.add_typer(mturk, name="mturk")
-app.add_typer(crowd, name="crowd")
-app.add_typer(labels, name="labels")
+app.add_typer(crowd, name="crowd", rich_help_panel="Collect labels")
+app.add_typer(labels, name="labels", rich_help_panel="Collect labels")

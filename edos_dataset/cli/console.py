@@ -6,6 +6,7 @@ shows progress; each prints its errors.
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from typing import Any, TypeVar
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.markup import escape
+from rich.text import Text
+from rich.theme import Theme
 
 from edos_dataset.commands.options import UsageError
 from edos_dataset.commands.progress import controls_terminal, is_first_process, printable
@@ -101,13 +104,34 @@ def json_text(result: object) -> str:
 
 
 def say(shown: Iterable[RenderableType], stderr: bool = False) -> None:
-    """Print tables, and lines of rich markup without wrapping them.
+    """Print tables, and lines of rich markup: in a terminal wrapped at words and indented, elsewhere whole.
 
-    Control characters, which titles, paths and untrusted texts may contain, are escaped.
+    Lines of code, which are green, are never wrapped, since they are copied. Control characters, which titles, paths
+    and untrusted texts may contain, are escaped.
     """
     console = terminal(stderr)
     for part in shown:
+        if isinstance(part, str) and console.is_terminal and not part.startswith(CODE):
+            part = indented(part, console)
         console.print(_Harmless(part), soft_wrap=isinstance(part, str))
+
+
+CODE = "[green]"
+"""Start of a line that is copied: a command, or Python."""
+
+_HANG = re.compile(r" *(?:- |(?:\S+(?: \d\.\d\d| {5}))?  )?")
+"""What stands before the text of a turn: its indent, a dash, or a label with its confidence."""
+
+
+def indented(markup: str, console: Console) -> Text:
+    """Return a line of rich markup wrapped at words; further lines begin below the first word of a turn's text."""
+    text = console.render_str(markup)
+    start = _HANG.match(text.plain)
+    indent = min((start.end() if start else 0) or 2, console.width // 2)
+    lines = text[indent:].wrap(console, console.width - indent)
+    for line in lines:
+        line.rstrip()
+    return text[:indent] + Text("\n" + " " * indent).join(lines)
 
 
 def note(line: str) -> None:
@@ -127,10 +151,24 @@ class _Harmless:
             yield segment if segment.control else segment._replace(text=printable(segment.text))
 
 
+THEME = Theme(
+    {
+        "yellow": "color(130)",
+        "green": "color(28)",
+        "cyan": "color(30)",
+        "magenta": "color(133)",
+        "dim": "not dim color(243)",
+    }
+)
+"""Tones that have a contrast of 4 or more on white and on black; those of 16 colours vanish on one of them."""
+
+
 def terminal(stderr: bool = False) -> Console:
     """Return a console for stdout or stderr; in files and pipes tables are at most 100 columns wide."""
-    console = Console(stderr=stderr, emoji=False, highlight=False)
-    return console if console.is_terminal else Console(stderr=stderr, emoji=False, highlight=False, width=100)
+    console = Console(stderr=stderr, emoji=False, highlight=False, theme=THEME)
+    if console.is_terminal:
+        return console
+    return Console(stderr=stderr, emoji=False, highlight=False, width=100, theme=THEME)
 
 
 def load_call(*arguments: str) -> str:

@@ -7,6 +7,9 @@ from typing import Any, NamedTuple
 import typer
 from typer.core import TyperCommand, TyperOption
 
+from edos_dataset.cli.console import silent
+from edos_dataset.commands.progress import announce
+
 Given = Mapping[str, Any]
 """The parameters of a command, by name."""
 
@@ -213,6 +216,13 @@ UNUSED: Mapping[str, tuple[Unused, ...]] = {
 """Command → its options that may have no effect."""
 
 
+SLOW = frozenset(
+    ("curate", "books", "segment", "label", "extend", "merge", "inspect", "report", "audit", "plan", "respond")
+    + ("evaluate", "export", "publish", "hydrate")
+)
+"""Commands that import and load for seconds before they show anything else."""
+
+
 def path_of(context: Any) -> str:  # noqa: ANN401 - typer brings a click of its own
     """Return the words of a command after `edos`: "crowd seed"."""
     words: list[str] = []
@@ -225,9 +235,18 @@ def path_of(context: Any) -> str:  # noqa: ANN401 - typer brings a click of its 
 class Command(TyperCommand):
     """A command that refuses options that it would ignore."""
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as above
+        """Write the help without a column of types, which leaves the texts half of a terminal."""
+        for param in self.get_params(ctx):
+            vars(param)["display_type_rich"] = lambda ctx: None
+        super().format_help(ctx, formatter)
+
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as above
         """Check the options, and run the command."""
-        rules = UNUSED.get(path_of(ctx), ())
+        path = path_of(ctx)
+        if path in SLOW and not silent():
+            announce(None, f"edos {path}: starting")
+        rules = UNUSED.get(path, ())
         given = [name for name in ctx.params if _is_given(ctx, name)] if rules else []
         for rule in rules:
             named = [name for name in given if name in rule.names]

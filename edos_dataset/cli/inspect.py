@@ -52,13 +52,21 @@ def inspect(
         int | None,
         typer.Option(help="Random seed, to see the same dialogues again.", show_default="others each time"),
     ] = None,
+    tables: Annotated[
+        bool | None,
+        typer.Option(
+            "--tables/--no-tables",
+            help="Show the tables of stages and configs.",
+            show_default="unless dialogues are chosen by label, confidence or certainty",
+        ),
+    ] = None,
     revision: Annotated[
         str | None, typer.Option(help="Tag, branch or commit of the dataset on the Hub.", show_default="main")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a dataset: its configs; what each stage of its run kept and rejected; and a few random dialogues with their
-    labels and the probability that each has no error.
+    labels and the probability that each has no error. If dialogues are chosen, only these (see --tables).
 
     --label, --min-confidence and --max-confidence must all hold for the same turn; --min-certainty and --max-certainty
     apply to the dialogue. `edos rejects` shows what a run rejected.
@@ -69,15 +77,18 @@ def inspect(
     from edos_dataset.runs.stores.paths import place_of
 
     found = call(run, locals())
+    filters = (label, min_confidence, max_confidence, min_certainty, max_certainty)
+    chosen = any(each not in (None, []) for each in filters)
     report: list[RenderableType]
-    if "names" in found:  # a dataset on the Hub
+    if chosen and not tables or tables is False:
+        report = []
+    elif "names" in found:  # a dataset on the Hub
         report = [_sizes(found), load_call(source, found["config"])]
     elif found.get("stages"):
         report = [*run_report(place_of(source), found), *left_out_lines(reasons_of(found), found.get("left_out", []))]
     else:  # such as a folder of `edos crowd seed`, `extend` or `labels-only`
         report = [_sizes(found)]
-    filters = (label, min_confidence, max_confidence, min_certainty, max_certainty)
-    if not found["dialogues"] and dialogues and any(each not in (None, []) for each in filters):
+    if not found["dialogues"] and dialogues and chosen:
         report.append("[yellow]no dialogue matches --label and the limits of confidence and certainty[/yellow]")
     emit(dict(found), as_json, [*report, *dialogue_lines(found["dialogues"], found.get("label_set"))])
 

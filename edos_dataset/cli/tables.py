@@ -25,6 +25,7 @@ def run_report(out: Path, manifest: Mapping[str, Any], notes: Iterable[str] = ()
     """Yield the stages and configs of a run, unreadable files, `notes`, and how to load its output."""
     yield stage_table(manifest)
     yield config_table(manifest)
+    yield from split_lines(manifest)
     yield from quarantine_lines(manifest)
     yield from not_taken_lines(manifest)
     yield from (f"[yellow]{escape(remark)}[/yellow]" for remark in manifest.get("remarks", []))
@@ -53,19 +54,29 @@ def stage_table(manifest: Mapping[str, Any]) -> Table:
 
 
 def config_table(manifest: Mapping[str, Any]) -> Table:
-    """Return the table of configs: dialogues, splits, turns, means, size, and the mean certainty if known."""
+    """Return the table of configs: dialogues, turns, means, size, and the mean certainty if known."""
     table = Table()
     table.add_column("config", no_wrap=True)
-    means = ("turns per dialogue", "tokens per turn", "certainty")
-    for name in ("dialogues", "train / validation / test", "turns", *means, "size"):
-        table.add_column(name, justify="right")
+    for name, width in (("dialogues", None), ("turns", None), ("turns per dialogue", 8), ("tokens per turn", 6)):
+        table.add_column(name, justify="right", no_wrap=width is None, max_width=width)
+    for name in ("certainty", "size"):
+        table.add_column(name, justify="right", no_wrap=True)
     for config, row in manifest["configs"].items():
-        splits = " / ".join(f"{count:,}" for count in row["splits"].values())
         certainty = row.get("certainty")  # absent from manifests of earlier versions
         sure = "" if certainty is None else f"{certainty:.2f}"
         cells = (f"{row['turns']:,}", f"{row['turns_per_dialogue']:.2f}", f"{row['tokens_per_turn']:.2f}", sure)
-        table.add_row(config, f"{row['dialogues']:,}", splits, *cells, decimal(row["bytes"]))
+        table.add_row(config, f"{row['dialogues']:,}", *cells, decimal(row["bytes"]))
     return table
+
+
+def split_lines(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line with the dialogues of each split, for all configs that have the same numbers together."""
+    alike: dict[str, list[str]] = {}
+    for config, row in manifest["configs"].items():
+        splits = ", ".join(f"{name} {count:,}" for name, count in row["splits"].items())
+        alike.setdefault(splits, []).append(config)
+    for splits, configs in alike.items():
+        yield escape(f"splits of {', '.join(configs)}: {splits}")
 
 
 def dialogue_lines(dialogues: Sequence[Mapping[str, Any]], label_set: Mapping[str, Any] | None = None) -> Iterator[str]:

@@ -18,12 +18,15 @@ from edos_dataset.commands.corpus_runs import (
     FinishedRun,
     fingerprint_of,
     language_remarks,
+    loading,
+    reading,
     run_corpus,
     run_result,
 )
 from edos_dataset.commands.curate import check_alone, option_of, paths, places, split_options
 from edos_dataset.commands.endpoints import at_endpoint, shared_among, unanswered_in, used, warn_of_absence
 from edos_dataset.commands.options import Result, command_words, run_options, verb
+from edos_dataset.commands.progress import announce
 from edos_dataset.labeling.stages import LabelTurns
 from edos_dataset.publishing.cards.dataset import BooksPart, Origin
 from edos_dataset.publishing.published import (
@@ -162,9 +165,11 @@ def books(
     asked |= {"price_in": price_in, "price_out": price_out}
     chosen = at_endpoint(chosen, **asked)
     division = division_of(splits, split_seed, SHARES_OF_BOOKS, fill=str(recipe) != PAPERS)
+    announce(progress, loading(chosen))
     check_pipeline(chosen)  # before the files are listed, which can take long
     read = language_of_books(chosen)
     inventory = sources if isinstance(sources, Inventory) else find_books(places(sources, files_from, shard), read)
+    announce(progress, reading(inventory.books, "books"))
     words = command_words(
         "books",
         {"sources": paths(sources), "files-from": files_from, "out": out, "language": language, "recipe": recipe}

@@ -16,7 +16,7 @@ from edos_dataset.languages import name_of_language, same_language
 from edos_dataset.runs.array_jobs import ArrayJob, MissingShards, Undecided, merging, record_of, table_digest
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.folder import OutputFolder
-from edos_dataset.runs.pipeline import Output, Steps, check_order, check_pipeline
+from edos_dataset.runs.pipeline import Output, Steps, check_order, check_pipeline, count_units
 from edos_dataset.runs.provenance import Provenance, parameters_of
 from edos_dataset.runs.remote_folder import output_folder
 from edos_dataset.runs.run import Run
@@ -24,6 +24,7 @@ from edos_dataset.runs.shards import Part, cut_by_hash, digest
 from edos_dataset.segmentation.turns.scorers import load_scorer
 from edos_dataset.segmentation.turns.stage import SegmentTurns
 from edos_dataset.sources.inventory import contents_of, with_contents
+from edos_dataset.wording import counted, unit_of
 
 
 @dataclass(frozen=True)
@@ -173,6 +174,17 @@ def run_result(verb: str, out: Path, manifest: dict[str, Any] | None) -> Result:
     rows = {f"{config} dialogues": row["dialogues"] for config, row in manifest["configs"].items()}
     bad = {"unreadable files": len(manifest["quarantined"])} if manifest["quarantined"] else {}
     return Result(verb, manifest, out, units | rows | bad, ".load() for a DatasetDict")
+
+
+def loading(pipeline: Steps) -> str:
+    """Return a line on the models that a pipeline loads before it begins."""
+    names = dict.fromkeys(str(item.model) for item in pipeline if isinstance(item, LabelTurns))
+    return f"loading the {unit_of(len(names), 'models')} {', '.join(names)}" if names else "checking the recipe"
+
+
+def reading(documents: pa.Table, unit: str) -> str:
+    """Return a line on the documents that a run reads; `unit` is "films" or "books"."""
+    return f"reading {counted(count_units(documents, 'files'), 'files')} of {counted(documents.num_rows, unit)}"
 
 
 def language_remarks(pipeline: Steps, language: str) -> list[str]:

@@ -17,6 +17,8 @@ from edos_dataset.commands.corpus_runs import (
     FinishedRun,
     fingerprint_of,
     language_remarks,
+    loading,
+    reading,
     run_corpus,
     run_result,
 )
@@ -30,6 +32,7 @@ from edos_dataset.commands.endpoints import (
     without_endpoints,
 )
 from edos_dataset.commands.options import Result, UsageError, command_words, run_options, verb
+from edos_dataset.commands.progress import announce
 from edos_dataset.labeling.stages import EncodeTurns, LabelTurns
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.published import histories_of, holds, prepare_published, split_remarks, summary
@@ -170,9 +173,11 @@ def curate(
     asked |= {"api_key_env": api_key_env, "concurrency": concurrency, "timeout": timeout}
     asked |= {"price_in": price_in, "price_out": price_out}
     chosen = at_endpoint(chosen, **asked)
+    announce(progress, loading(chosen))
     check_pipeline(without_endpoints(chosen) if dry_run else chosen)  # before the files are listed, which can take long
     read = language_of(chosen)
     inventory = sources if isinstance(sources, Inventory) else find_films(places(sources, files_from, shard), read)
+    announce(progress, reading(inventory.films, "films"))
     words = command_words(
         "curate",
         {"sources": paths(sources), "files-from": files_from, "out": out, "recipe": recipe, "set": list(settings)}

@@ -24,6 +24,7 @@ from edos_dataset.commands.line_runs import (
     target_file,
 )
 from edos_dataset.commands.options import Result, RunOptions, run_options, verb
+from edos_dataset.commands.progress import announce
 from edos_dataset.commands.startup import device_for
 from edos_dataset.encoders.encoder import limit_blas, limit_threads
 from edos_dataset.labeling.languages import count_other_languages, languages_of
@@ -241,6 +242,7 @@ def label(
     findings = Findings()
     if pseudonymize:
         dialogues, meant = pseudonymized_records(dialogues, meant, findings), Selection()
+    announce(progress, f"loading the model {model}")
     chosen: Any = str(model) if isinstance(model, Path) else model
     # The stage converts both to plain data, whatever their type.
     labels: Any = {"label_set": label_set, "label_map": label_map}

@@ -4,7 +4,7 @@ import os
 import sys
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
@@ -14,6 +14,8 @@ from edos_dataset.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress as RichProgress
+    from rich.progress import TaskID
 
     from edos_dataset.downloads.fetching import FileProgress
     from edos_dataset.runs.run import Progress
@@ -49,6 +51,17 @@ def warn(text: str) -> None:
         show(text)
     else:
         warnings.warn(text, stacklevel=3)
+
+
+def announce(wanted: object, text: str) -> None:
+    """Write a line about what begins, in terminals only.
+
+    Args:
+        wanted: whether to show progress, as for `bars`; a function that is called instead of it hides the line.
+        text: the line.
+    """
+    if (wanted is None or wanted is True) and sys.stderr.isatty() and is_first_process():
+        _line(text)
 
 
 @contextmanager
@@ -176,26 +189,45 @@ def file_bars(wanted: "bool | FileProgress | None" = None) -> "Iterator[FileProg
 
 @contextmanager
 def _bars() -> "Iterator[Progress]":
-    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns: tuple[Any, ...] = (
-        TextColumn("{task.description:<12}"),
-        BarColumn(bar_width=24),
+        TextColumn("{task.description:<16}"),
+        BarColumn(bar_width=8),
         TextColumn("{task.completed:,.0f}/{task.total:,.0f} shards", justify="right"),
         TextColumn("{task.fields[rate]}", justify="right"),
         TimeElapsedColumn(),
-        TimeRemainingColumn(),
     )
     with Progress(*columns, console=_console()) as shown:
-        tasks: dict[str, TaskID] = {}
+        yield _Bars(shown)
 
-        def report(phase: str, done: int, total: int, units: int, unit: str) -> None:
-            if not total:  # other processes do the whole phase
-                return
-            if phase not in tasks:
-                tasks[phase] = shown.add_task(phase, total=total, rate="")
-            elapsed = shown.tasks[tasks[phase]].elapsed
-            rate = f"{units / elapsed:,.0f} {unit}/s" if elapsed and units else ""
-            shown.update(tasks[phase], completed=done, total=total, rate=rate)
 
-        yield report
+class _Bars:
+    """Bars of the phases of a run: what `bars` yields in a terminal of 80 columns or more.
+
+    Args:
+        shown: where they are drawn.
+    """
+
+    def __init__(self, shown: "RichProgress") -> None:
+        """Start without phases."""
+        self._shown = shown
+        self._tasks: dict[str, TaskID] = {}
+        self._titles: list[str] = []
+
+    def phases(self, titles: Sequence[str]) -> None:
+        """State the phases of a run before its first one."""
+        self._titles = list(titles)
+        self._shown.console.print(f"{counted(len(titles), 'phases')}: {', '.join(titles)}", highlight=False)
+
+    def __call__(self, phase: str, done: int, total: int, units: int, unit: str) -> None:
+        """Show that `done` of `total` shards of a phase are made, with `units` read."""
+        if not total:  # other processes do the whole phase
+            return
+        if phase not in self._tasks:
+            place = f" {self._titles.index(phase) + 1}/{len(self._titles)}" if phase in self._titles else ""
+            self._tasks[phase] = self._shown.add_task(phase + place, total=total, rate="")
+        task = self._tasks[phase]
+        elapsed = next(one.elapsed for one in self._shown.tasks if one.id == task)
+        rate = f"{counted(units, unit)}, {units / elapsed:,.0f}/s" if elapsed and units else ""
+        self._shown.update(task, completed=done, total=total, rate=rate)

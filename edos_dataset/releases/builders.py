@@ -40,7 +40,10 @@ def data_folder(given: str | Path | None) -> Path:
     """
     folder = given or os.environ.get("EDOS_DATA_DIR")
     if not folder:
-        raise ValueError("no folder of raw releases is given: give it as source or data_dir, or set EDOS_DATA_DIR")
+        raise ValueError(
+            "no folder of raw releases is given: give it by --data (in Python `source` or `data_dir`), or set "
+            "EDOS_DATA_DIR"
+        )
     if not place_of(folder).is_dir():
         raise ValueError(f"{folder} is not a folder: give the one that contains the raw release")
     return place_of(folder).resolve()
@@ -80,8 +83,9 @@ class RawReleaseBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
         for path in (folder / name for name in names):
             if not path.is_file():
                 raise ValueError(
-                    f"{path} does not exist: give the folder of the release, with {path.relative_to(folder)} in it, as "
-                    f"data_dir or EDOS_DATA_DIR, or get it by `edos download {raw.source}`"
+                    f"{path} does not exist: give the folder of the release, with {path.relative_to(folder)} in it, by "
+                    "--data (in Python `source` or `data_dir`) or EDOS_DATA_DIR, or get it by `edos download "
+                    f"{raw.source}`"
                 )
         content = {split: [digest(path) for path in paths] for split, paths in self.files.items()}
         more["hash"] = hash_json([code_hash(type(self).__module__), content])

@@ -4,8 +4,10 @@ A folder of this package is read in place; any other source, with label names on
 written to scratch files.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +31,7 @@ from edos_dataset.runs.engines.datasets import quiet
 from edos_dataset.runs.folder import config_files
 from edos_dataset.runs.manifest import NAME, read_manifest
 from edos_dataset.runs.stores.paths import place_of, readable
+from edos_dataset.text import nearest
 from edos_dataset.wording import counted
 
 _OF_TURN = ("label", "confidence", "top", "truth")
@@ -161,8 +164,10 @@ def open_reported(asked: Asked, scratch: Path, data: Path | None = None, reading
             of_ours = partial(records_of_ours, folder, Selection(config=name))
             system, files = reading._replace(meant=ALL).spooled(of_ours, _labels_in(files), asked.source, scratch)
         return Reported(asked, name, system, files, manifest, folder)
-    if not folder.exists() and asked.source in (*RAW_RELEASES, *SOURCES):
+    by_name = (*RAW_RELEASES, *SOURCES)
+    if not folder.exists() and asked.source in by_name:
         _only_the_hub_has_revisions(asked)
+        _check_data(asked.source, data)
         if asked.source in SOURCES:
             _has_no_configs(asked)
             return _of_labelled_set(asked, data_folder(data), scratch)
@@ -170,6 +175,7 @@ def open_reported(asked: Asked, scratch: Path, data: Path | None = None, reading
         with quiet():
             rows = _dataset_rows(load(asked.source, config, source=data), asked.source)
         return Reported(asked, config, OURS, _spooled(rows, scratch))
+    _check_name(asked.source, by_name)
     check_source(asked.source)
     if folder.exists():
         _only_the_hub_has_revisions(asked)
@@ -181,6 +187,20 @@ def open_reported(asked: Asked, scratch: Path, data: Path | None = None, reading
     if not files:
         raise ValueError(f"{asked.source} contains no dialogues: expected {WANTED}")
     return Reported(asked, asked.config, system, files)
+
+
+def _check_data(name: str, data: Path | None) -> None:
+    if data is None and not os.environ.get("EDOS_DATA_DIR"):
+        raise ValueError(
+            f"{name} is read from its own files: give the folder that holds them by --data FOLDER, or set "
+            "EDOS_DATA_DIR; `edos download` lists the datasets that it can get"
+        )
+
+
+def _check_name(source: str, known: Sequence[str]) -> None:
+    """Raise an error for a misspelt name of a dataset."""
+    if not place_of(source).exists() and get_close_matches(source, known, n=1):
+        raise ValueError(f"{source}: no such file or folder, and no dataset is named so{nearest(source, known)}")
 
 
 def _system_in(files: Mapping[str, list[Path]]) -> LabelSystem:

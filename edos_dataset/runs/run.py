@@ -282,7 +282,10 @@ class Run:
         entries = json.loads(self.index.read_text(encoding="utf-8"))
         shards = [Shard(self.index.with_name(f"{name}.parquet"), content) for name, content in entries]
         outputs: dict[str, list[Path]] = {}
-        for phase in phases(pipeline):
+        planned = list(phases(pipeline))
+        if state := getattr(self.progress, "phases", None):  # of the bars of a terminal
+            state([phase.title for phase in planned])
+        for phase in planned:
             shards = self._run_phase(phase, shards)
             outputs.update({config: [shard.path for shard in shards] for config in phase.outputs})
         return outputs

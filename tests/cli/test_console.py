@@ -4,10 +4,11 @@ import json
 import re
 
 import pytest
+from rich.console import Console
 from rich.table import Table
 
 from command_line import edos
-from edos_dataset.cli.console import NOTHING, Ended, check_any, emit, load_call, say
+from edos_dataset.cli.console import NOTHING, Ended, check_any, emit, indented, load_call, say
 from edos_dataset.commands import progress as progress_shown
 from edos_dataset.commands.progress import bars, file_bars, steps
 
@@ -55,7 +56,7 @@ def test_only_the_first_process_of_a_launcher_shows_progress(rank, prints, monke
         progress("label", 1, 2, 40, "turns")
         progress("label", 2, 2, 80, "turns")
     shown = capsys.readouterr().err
-    assert all((word in shown) is prints for word in ("label", "2/2 shards", " turns/s")), "a bar says what it counts"
+    assert all((word in shown) is prints for word in ("label", "2/2 shards", "80 turns, ")), "a bar says what it counts"
 
 
 def test_a_result_of_a_follower_is_printed_by_none(monkeypatch, tmp_path):
@@ -163,3 +164,26 @@ def test_nothing_came_out_names_the_likely_remedy():
     assert caught.value.code == NOTHING
     with pytest.raises(Ended, match="edos rejects"):
         check_any(0, "dialogues", {"stages": [{"stage": "read", "read": 2, "tally": {}}]})
+
+
+def test_lines_are_wrapped_at_words_and_indented_in_a_terminal():
+    console = Console(width=50, force_terminal=True)
+    turn = "  [cyan]          sad[/cyan] [dim]0.66[/dim]  You're crying. I haven't seen you cry since I was six."
+    first, *more = indented(turn, console).plain.split("\n")
+    assert first.startswith("            sad 0.66  You") and more
+    assert all(line.startswith(" " * 22) and line[22] != " " and len(line) <= 50 for line in more)
+    assert indented("could not be read: " + "word " * 20, console).plain.split("\n")[1].startswith("  word")
+
+
+def test_help_has_groups_and_no_column_of_types():
+    assert "Look at it" in edos("--help").stdout
+    assert "<path>" not in edos("sample", "--help").stdout and "<bool>" not in edos("inspect", "--help").stdout
+
+
+def test_what_is_announced_is_for_terminals(capsys, monkeypatch):
+    progress_shown.announce(None, "loading")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(progress_shown.sys.stderr, "isatty", lambda: True, raising=False)
+    progress_shown.announce(None, "reading 3 files")
+    progress_shown.announce(False, "hidden")
+    assert capsys.readouterr().err == "reading 3 files\n"

@@ -27,7 +27,7 @@ label: api_key_env base_url concurrency history multi_label price_in price_out t
     model one_dialogue out out_format pseudonymize revision skip_bad speaker_column split time_column top
     trust_remote_code workers
 inspect: as_json config dialogues label max_certainty max_confidence min_certainty min_confidence revision
-    seed
+    seed tables
 rejects: as_json limit reason stage
 report: against as_json column config data force id_column label_column label_map label_set one_dialogue out
     pictures revision skip_bad workers

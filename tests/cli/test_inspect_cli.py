@@ -140,7 +140,10 @@ def test_labels_of_dialogues_without_any(folder):
 
 
 def test_nothing_that_is_asked_for_is_said(folder):
-    assert "no dialogue matches" in edos("inspect", folder("edos"), "--label", "lonely").stdout
+    asked = ("inspect", folder("edos"), "--label", "lonely")
+    shown = edos(*asked).stdout
+    assert "no dialogue matches" in shown
+    assert "┃" not in shown and "┃" in edos(*asked, "--tables").stdout, "tables are shown on demand"
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.1])
@@ -160,7 +163,7 @@ def test_a_data_set_of_the_hub(folder, monkeypatch):
     monkeypatch.setattr(datasets, "get_dataset_config_names", lambda name, revision: ["amt_seed", "edos"])
     monkeypatch.setattr(datasets, "get_dataset_default_config_name", lambda name, revision: "amt_seed")
     monkeypatch.setattr(inspect, "load", lambda *given, **named: asked.append((given, named)) or {"train": part})
-    shown = edos("inspect", "me/seed", "--revision", "v1.0.0", "--label", "proud")
+    shown = edos("inspect", "me/seed", "--revision", "v1.0.0", "--label", "proud", "--tables")
     assert asked == [(("me/seed", "amt_seed"), {"revision": "v1.0.0"})]
     assert "d1" in shown.stdout and "d0" not in shown.stdout and "name it with --config" in shown.stdout
     part = part.remove_columns("turns")

@@ -30,3 +30,11 @@ def test_what_cannot_be_read_is_told_without_a_traceback(folder, tmp_path):
     done = CliRunner().invoke(app, ["report", str(folder), "--out", str(tmp_path / "r.html")])
     assert done.exit_code == 1 and "is not a complete Parquet file" in done.output.replace("\n", " ")
     assert not (tmp_path / "r.html").exists()
+
+
+def test_a_known_name_is_answered_in_words_of_the_command_line(folder, tmp_path, monkeypatch):
+    monkeypatch.delenv("EDOS_DATA_DIR", raising=False)
+    for name, told in (("empathetic_dialogues", "--data FOLDER"), ("emphatetic_dialogue", "did you mean 'empathetic_")):
+        asked = ["report", str(folder), "--against", name, "--out", str(tmp_path / "r.html")]
+        done = CliRunner().invoke(app, asked)
+        assert done.exit_code == 1 and told in done.output.replace("\n", " ")
