@@ -24,13 +24,13 @@ from edos_dataset.web.spaces import MAX_TURNS, ONE_AT_A_TIME, log, message, serv
 
 TITLE = "Answer with feeling"
 PREDICTED = "predicted"
-SEARCH, DRAW = "the most likely", "drawn by chance"
+SEARCH, DRAW = "the most likely", "at random"
 _INTRO = """\
 # Answer with feeling
 
-Write a turn: the model predicts which of 41 labels its answer should have, and answers under it. Force another label,
-compare the answers, and continue with the one that you choose."""
-_HELP = f"Several lines are several turns, the last one yours. In English, at most {MAX_TURNS} turns."
+Say something. The model predicts which of 41 labels (emotions and intents) its answer should express, and suggests
+answers. Pick one to go on, or choose another label and compare."""
+_HELP = f"In English. Enter sends; Shift+Enter starts the next speaker's turn on a new line. At most {MAX_TURNS} turns."
 _EXAMPLES = {
     "A lost job": "They let me go today. Twelve years, and it took them five minutes.",
     "Good news": "You'll never guess what happened: I got into the music school!",
@@ -42,7 +42,7 @@ def build(answerer: Answerer) -> gr.Blocks:
     """Return the page."""
     with gr.Blocks(title=TITLE, analytics_enabled=False) as blocks:
         gr.Markdown(_INTRO)
-        gr.HTML(chat_page.WARNING, elem_classes="edos", elem_id="warning")
+        gr.HTML(chat_page.warning(answerer.name), elem_classes="edos", elem_id="warning")
         Conversation(answerer)
         gr.HTML(chat_page.about(answerer.name), elem_classes="edos", elem_id="about")
     return blocks
@@ -75,7 +75,7 @@ class Conversation:
             self.cards = [self._card(number) for number in range(MAX_CANDIDATES)]
         self.error = gr.HTML(elem_classes="edos", elem_id="error")
         self.turn = gr.Textbox(
-            label="Your turn", info=_HELP, lines=2, max_lines=8, placeholder="I lost my job.", elem_id="turn"
+            label="Your turn", info=_HELP, lines=1, max_lines=8, placeholder="I lost my job.", elem_id="turn"
         )
         with gr.Row(elem_id="buttons"):
             self.ask = gr.Button("Answer", variant="primary", elem_id="ask", min_width=90)
@@ -94,7 +94,7 @@ class Conversation:
             [(PREDICTED, PREDICTED), *labels],
             value=PREDICTED,
             label="Label of the answer",
-            info="predicted: each answer under another of the most probable labels. A label: all answers under that.",
+            info="“predicted” uses another of the most probable labels for each answer; a label applies to all.",
             elem_id="label",
             interactive=self.answerer.takes_labels,
         )
@@ -140,7 +140,7 @@ class Conversation:
         """Continue with an offered answer."""
         try:
             if not isinstance(offered, list) or len(offered) <= number or not isinstance(offered[number], str):
-                raise ValueError("This answer is no longer on offer. Ask again.")
+                raise ValueError("This answer is no longer available: press “Answer” again.")
             dialogue = Dialogue.from_json(kept).answered_by(offered[number])
         except ValueError as error:
             return self._refused(error)

@@ -3,20 +3,67 @@
 No state is kept here: the page in the visitor's browser stores the dialogue and sends it with every request.
 """
 
+import re
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
+
+import simplemma
 
 from edos_dataset.encoders.encoder import limit_threads
 from edos_dataset.generation.responder import Candidate, Responder
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import LABELS
+from edos_dataset.text import normalise
 from edos_dataset.web.spaces import MAX_CHARACTERS, MAX_TURNS, read_paste
 
 MAX_CANDIDATES = 6
 """Maximum number of answers side by side."""
 
+_DANGER = re.compile(
+    r"\b(?:kill(?:ing)? my ?self|suicid\w*|(?:end|ending|take|taking) (?:it all|my (?:own )?life)|self[- ]?harm\w*"
+    r"|(?:hurt|harm|cut|cutting|hurting|harming|hang|hanging|shoot|shooting) my ?self|overdos\w+"
+    r"|(?:want|going|ready|better) to die|wanna die|(?:wish (?:i was|i were)|better off) dead|better off without me"
+    r"|(?:no|any) (?:reason to live|point in living)"
+    r"|(?:do not|don'?t|can'?t|cannot) (?:want to |wanna )?(?:live|go on living|be alive) any ?(?:more|longer)"
+    r"|(?:do not|don'?t) (?:want to|wanna) (?:live|be alive))\b",
+    re.IGNORECASE,
+)
+"""What a person may write who is in danger; it finds more than it should rather than less."""
+
+_WORDS = re.compile(r"[^\W\d_]{2,}")
+_LEAST_ENGLISH = 0.5  # fraction of the words that an English dictionary must know
+
 _LOCK = Lock()  # one dialogue at a time, since the processors and the thread limit are shared
+
+
+def is_in_danger(text: str) -> bool:
+    """Return whether a text may be of somebody who thinks of harming themselves, whom no program must answer."""
+    return _DANGER.search(text.replace("’", "'")) is not None
+
+
+def other_language(text: str) -> tuple[str, ...]:
+    """Return a warning if at most half of a message's words are English; short ones are judged too."""
+    found = _WORDS.findall(text)
+    words = [*found[:1], *(word for word in found[1:] if not word[0].isupper())]  # others may be names
+    known = sum(simplemma.is_known(word, "en") for word in words)
+    if len(words) < 2 or known > _LEAST_ENGLISH * len(words):
+        return ()
+    return ("This does not look like English. The model knows no other language, so its answer will make no sense.",)
+
+
+class DangerError(ValueError):
+    """The visitor may think of harming themselves, and gets the address of people instead of an answer."""
+
+    def __init__(self) -> None:
+        super().__init__(HELP)
+
+
+HELP = (
+    "It sounds as if you may be thinking of harming yourself. This program cannot help and will not answer. Please "
+    "talk to a person now: in an emergency call 112 (Europe), 911 (USA, Canada) or 999 (UK). Call or text 988 in "
+    "the USA and Canada, call 116 123 in the UK and Ireland, or find a line in your country at findahelpline.com."
+)
 
 
 @dataclass(frozen=True)
@@ -67,14 +114,15 @@ class Dialogue:
         """
         if not text.strip() and self.turns:
             if self.answered:
-                raise ValueError("It is your turn: write what you say to that answer.")
+                raise ValueError("It is your turn: write what you say to this answer.")
             return self, ()
         pasted = read_paste(text)
         new = [turn.text for turn in pasted.turns]
         old = list(self.turns)
         if old and not self.answered:
             new[0] = f"{old.pop()} {new[0]}"
-        return _limited([*old, *new], answered=False), pasted.warnings
+        warnings = pasted.warnings or other_language(" ".join(turn.text for turn in pasted.turns))
+        return _limited([*old, *new], answered=False), warnings
 
     def answered_by(self, answer: str) -> "Dialogue":
         """Return the dialogue with an answer.
@@ -83,7 +131,7 @@ class Dialogue:
             ValueError: there is nothing to answer, or it is too long.
         """
         if not self.turns or self.answered:
-            raise ValueError("There is no turn that this could answer. Write yours first.")
+            raise ValueError("There is no turn that this could answer: write yours first.")
         return _limited([*self.turns, " ".join(answer.split())[:MAX_CHARACTERS]], answered=True)
 
     def without_last(self) -> tuple["Dialogue", str]:
@@ -159,6 +207,30 @@ class Answerer:
         if label is None and self.takes_labels and not self.predicts:
             raise ValueError("This model has no predictor of the answer's label. Choose a label in the menu.")
 
+    def _unsaid(
+        self, turns: list[str], label: int | None, candidates: int, draw: int | None, known: list[list[int]]
+    ) -> list[Candidate]:
+        """Return the best answers that nobody has given in the dialogue yet.
+
+        Raises:
+            ValueError: there are none.
+        """
+        said = set(map(normalise, turns))
+
+        def best(number: int) -> list[Candidate]:
+            sample, seed = draw is not None, draw or 0
+            found = self.responder.respond(
+                [turns], label, number, self.beams, sample=sample, seed=seed, history_labels=known
+            )
+            return [one for one in found[0] if normalise(one.text) not in said]
+
+        found = best(candidates)
+        if len(found) < candidates:
+            found = best(min(candidates + len(turns), max(self.beams, candidates)))[:candidates]
+        if not found:
+            raise ValueError("The model found only what has been said already. Choose another label, or “at random”.")
+        return found
+
     def answer(
         self, dialogue: Dialogue, label: int | None = None, candidates: int = 3, draw: int | None = None
     ) -> Answers:
@@ -175,19 +247,13 @@ class Answerer:
         """
         self._check(label, candidates)
         turns = list(dialogue.turns)
+        if any(is_in_danger(turn) for number, turn in enumerate(turns) if dialogue.is_visitor(number)):
+            raise DangerError
         readings = self.read([turns])[0]
         known = [[reading.label for reading in readings]]
         with _LOCK, limit_threads(1):
             predicted = self.responder.predict([turns], known)[0].astype(float).tolist() if self.predicts else None
-            found = self.responder.respond(
-                [turns],
-                label,
-                candidates,
-                self.beams,
-                sample=draw is not None,
-                seed=draw or 0,
-                history_labels=known,
-            )[0]
+            found = self._unsaid(turns, label, candidates, draw, known)
         worded = [one for one in found if one.text]
         read = [readings[-1] for readings in self.read([[*turns, one.text] for one in worded])] if worded else []
         return Answers(tuple(readings), tuple(predicted) if predicted else None, label, tuple(worded), tuple(read))

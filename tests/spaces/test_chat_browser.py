@@ -65,6 +65,7 @@ def check_talk(page, model):
     assert LABELS[known[0][0]] in page.locator("#said li .chip").inner_text()
     texts = page.locator("#answers article .text").all_inner_texts()
     assert [text.split() for text in texts] == [one.text.split() for one in expected]
+    page.evaluate("document.querySelectorAll('#answers details').forEach((one) => { one.open = true })")
     for card, one in zip(page.locator("#answers article").all(), expected, strict=True):
         assert re.search(rf"written as\W+{one.label} {100 * one.probability:.1f} %", card.inner_text())
         assert f"{one.score:.2f}" in card.inner_text() and "reads as" in card.inner_text()
@@ -82,13 +83,18 @@ def check_talk(page, model):
 
     page.click("#label input")
     page.get_by_role("option", name="consoling", exact=False).click()
-    ask(page, "where is the dog", 3)
+    page.fill("#turn textarea", "where is the dog")
+    page.press("#turn textarea", "Enter")  # sends
+    page.wait_for_function("document.querySelectorAll('#answers article').length == 3", timeout=WAIT)
     assert page.locator("#error [role=alert]").count() == 0
-    assert "You forced" in page.locator("#predicted").inner_text()
+    assert "You chose" in page.locator("#predicted").inner_text()
     assert all("consoling" in card for card in page.locator("#answers article").all_inner_texts())
     page.click("#back")
     page.wait_for_function("document.querySelectorAll('#said li').length == 2", timeout=WAIT)
     assert page.locator("#turn textarea").input_value() == "where is the dog"
+    page.fill("#turn textarea", "I want to kill myself")
+    page.click("#ask")
+    page.locator("#error [role=alert]", has_text="will not answer").wait_for(timeout=WAIT)
     page.click("#over")
     page.wait_for_selector("#said .empty", timeout=WAIT)
 
@@ -121,7 +127,7 @@ def test_a_visitor_talks(started, model, browser):
     page.wait_for_selector("#turn textarea", timeout=WAIT)
     warning = page.locator("#warning").bounding_box()
     assert warning["y"] + warning["height"] < 900, "what to beware of is seen before anything is pressed"
-    assert "What such models do wrong" in page.locator("#about").inner_text()
+    assert "What to know about its answers" in page.locator("#about").inner_text()
     check_talk(page, model)
     kept = page.evaluate("indexedDB.databases().then((all) => JSON.stringify([all, localStorage, document.cookie]))")
     assert "dog" not in kept and '"name"' not in kept, kept

@@ -18,7 +18,7 @@ from small_responders import EMPATHETIC, save_responder
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "spaces" / "chat"))
 import chat_page
-from conversation import Answerer, Answers, Dialogue, Reading, answers_as_json
+from conversation import Answerer, Answers, Dialogue, Reading, answers_as_json, is_in_danger, other_language
 
 SPACE = Path(chat_page.__file__).parent
 TURNS = ("the dog ran home", "where is the dog", "I am happy")
@@ -136,7 +136,7 @@ def test_ten_bars_are_shown_the_likeliest_first():
     assert re.findall(r"</span> (\w+)</th>", rest) == [LABELS[label] for label in range(30, -1, -1)]
     widths = [float(width) for width in re.findall(r"width:([\d.]+)%", drawn)]
     assert widths == pytest.approx(100 * chances[::-1], abs=0.01)
-    assert "You forced" in shown and LABELS[5] in shown
+    assert "You chose" in shown and LABELS[5] in shown
 
 
 def test_what_comes_from_outside_is_escaped(tmp_path):
@@ -157,3 +157,31 @@ def test_the_hub_finds_what_it_needs():
     assert head["sdk"] == "gradio" and (SPACE / head["app_file"]).is_file() and len(head["short_description"]) <= 60
     assert all((SPACE / name).is_file() for name in head["files"])
     assert (SPACE / "requirements.txt").read_text(encoding="utf-8") == f"edos-dataset[offline]>={__version__}\n"
+
+
+def test_who_may_be_in_danger_gets_help_and_no_answer(empathetic):
+    for text in ("I want to die.", "i’m going to kill myself", "I don't want to live anymore", "thinking of suicide"):
+        assert is_in_danger(text), text
+        with pytest.raises(ValueError, match="will not answer.*988"):
+            empathetic.answer(Dialogue((text,)))
+    for text in ("This heat is killing me!", "I died laughing.", "My cat died.", "I can't live with him."):
+        assert not is_in_danger(text), text
+
+
+def test_an_answer_that_was_given_is_not_given_again(empathetic):
+    first = empathetic.answer(Dialogue(TURNS), candidates=1).candidates[0].text
+    then = empathetic.answer(Dialogue((*TURNS[:2], first, *TURNS[2:])), candidates=2)
+    assert first not in [one.text for one in then.candidates]
+
+
+def test_short_messages_in_other_languages_are_noticed():
+    for text in ("Ich bin traurig.", "Estoy muy triste hoy.", "Je suis triste", "Ho perso il lavoro"):
+        assert "does not look like English" in other_language(text)[0]
+    for text in ("I lost my job.", "Hi", "My cat died", "Mia got into Juilliard!", "the dog ran home"):
+        assert other_language(text) == ()
+
+
+def test_the_cards_own_figures_are_on_the_page():
+    assert re.search(r"a reader found [\d.]+ % of \d+ answers wrong", chat_page.warning("chat"))
+    assert "not its first choice" in chat_page.about("chat")
+    assert "a reader" not in chat_page.warning("someone/model")
