@@ -155,6 +155,10 @@ def hits(
     openings: Annotated[
         bool, typer.Option("--openings", help="Ask about first turns of dialogues too, which have nothing before them.")
     ] = False,
+    guideline: Annotated[
+        Path | None,
+        typer.Option(help="Markdown file with what annotators should read before they begin.", show_default="none"),
+    ] = None,
     force: Force = False,
 ) -> None:
     """Bundle dialogues into HITs for `edos crowd serve`: dialogues to label (EDOS, Section 3.2), or responses to judge

@@ -11,6 +11,7 @@ from typing import Literal
 from edos_dataset.commands.crowd_batches import (
     make_batch,
     open_answers,
+    read_guideline,
     rules_of,
     selection_report,
     write_export,
@@ -19,9 +20,16 @@ from edos_dataset.commands.crowd_batches import (
 )
 from edos_dataset.commands.crowd_seed import write_seed
 from edos_dataset.commands.options import Result, UsageError, verb
-from edos_dataset.commands.progress import Say, steps
+from edos_dataset.commands.progress import Say, steps, warn
 from edos_dataset.crowd.agreement import measure
-from edos_dataset.crowd.answers import Answers, MTurkColumns, read_answers, read_labelled, translated
+from edos_dataset.crowd.answers import (
+    Answers,
+    MTurkColumns,
+    outside_the_set,
+    read_answers,
+    read_labelled,
+    translated,
+)
 from edos_dataset.crowd.assignments import Work, answer_lines, as_csv, label_rows
 from edos_dataset.crowd.batches import ANSWERS, BONUS, REWARD, read_batch, write_batch
 from edos_dataset.crowd.judgements import measure_judgements as measured_judgements
@@ -106,6 +114,7 @@ def make_hits(
     label_set: "str | Path | LabelSet | Sequence[str] | None" = None,
     label_map: "str | Path | LabelSet | LabelMap | None" = None,
     openings: bool = False,
+    guideline: str | Path | None = None,
     force: bool = False,
 ) -> Result:
     """Bundle dialogues into HITs: dialogues to label (EDOS, Section 3.2) or responses to judge (Xie & Pu, Section 5.4).
@@ -128,6 +137,7 @@ def make_hits(
         label_set: labels to choose from, a name or a YAML file; by default those that the file of `select` names.
         label_map: label set or map into which the suggestions of that file are translated: its labels are chosen from.
         openings: of dialogues, ask about first turns too, which have nothing before them.
+        guideline: Markdown file with what annotators should read: headings, lists, paragraphs, emphasis.
         force: replace a batch without answers.
 
     Returns:
@@ -137,7 +147,8 @@ def make_hits(
     asked = None if quiz is None else place_of(quiz)
     check_apart(out, [each.rpartition("=")[2] for each in given])
     paid = (seed, size, checks, workers, reward, bonus)
-    batch = make_batch(given, kind, asked, rows, *paid, label_set, label_map, openings)
+    text = None if guideline is None else read_guideline(place_of(guideline))
+    batch = replace(make_batch(given, kind, asked, rows, *paid, label_set, label_map, openings), guideline=text)
     write_batch(place_of(out), batch, force)
     facts = {
         "kind": batch.kind,
@@ -469,6 +480,8 @@ def make_seed(
         check_apart(out, [source])
         answers = _answers(source, columns, label_set, label_map)
         counts = write_seed(answers, place_of(out), rules, force, say)
+        if outside := outside_the_set(answers):
+            warn(outside)
     shown = {name: counts[name] for name in ("tasks", "texts", "labelled")}
     return Result("crowd.make_seed", counts, place_of(out), shown, '.load("amt_seed")')
 

@@ -41,12 +41,12 @@ from edos_dataset.crowd.hits import (
     read_judged_dialogues,
     read_quiz,
     read_tasks,
-    tasks_of_turns,
 )
 from edos_dataset.crowd.quality import QualityRules, discarded, read_rules
 from edos_dataset.crowd.selection import BELOW, CONFIDENT, GUESSED, STEPS
 from edos_dataset.crowd.store import Store, alias_of
 from edos_dataset.crowd.text_files import read_objects
+from edos_dataset.crowd.turn_tasks import tasks_of_turns
 from edos_dataset.label_sets import DEFAULT, LabelMap, LabelSet, load_label_map, load_label_set
 from edos_dataset.releases.formats.selection import Selection
 from edos_dataset.releases.formats.sources import read_records
@@ -144,6 +144,21 @@ def make_batch(
     return Batch(
         found, judge_hits(judged, seed, size or 10, 3 if checks is None else checks), input=hash_json(judged), **paid
     )
+
+
+def read_guideline(path: Path) -> str:
+    """Return the text of a guideline for annotators.
+
+    Raises:
+        ValueError: there is no such file, it is no text in UTF-8, or it is empty.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"cannot read the guideline {path}: {error}; give a Markdown file in UTF-8") from error
+    if not text.strip():
+        raise ValueError(f"the guideline {path} is empty: write into it what annotators should know")
+    return text
 
 
 def _translated_tasks(

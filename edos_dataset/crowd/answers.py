@@ -4,6 +4,7 @@ They are read from the EDOS authors' file, result files of Mechanical Turk, JSON
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from edos_dataset.crowd.text_files import read_csv, read_objects
 from edos_dataset.label_sets import BUILT_IN, LabelMap, LabelSet, load_label_set
 from edos_dataset.runs.arguments import check_file
 from edos_dataset.text import shown
-from edos_dataset.wording import counted
+from edos_dataset.wording import counted, unit_of
 
 
 @dataclass
@@ -215,8 +216,8 @@ def outside_the_set(answers: Answers) -> str:
     outside = [given for given, label in zip(answers.given, answers.label.tolist(), strict=True) if label == MISSING]
     if not outside:
         return ""
-    texts = list(dict.fromkeys(outside))
-    given = ", ".join(map(shown, texts[:3])) + ", ..." * (len(texts) > 3)
+    texts = Counter(outside)
+    given = ", ".join(f"{shown(text)} {count:,}" for text, count in texts.most_common(5)) + ", ..." * (len(texts) > 5)
     whole = [
         name
         for name, each in zip(BUILT_IN, map(load_label_set, BUILT_IN), strict=True)
@@ -224,7 +225,7 @@ def outside_the_set(answers: Answers) -> str:
     ]
     meant = f"; {whole[0]} has all of them" if whole else ""
     return (
-        f"{len(outside):,} of {counted(len(answers.given), 'answers are')} none of the "
+        f"{len(outside):,} of {counted(len(answers.given), 'answers')} {unit_of(len(outside), 'are')} none of the "
         f"{counted(len(answers.label_set), 'labels')} of "
         f"{answers.label_set.name!r} ({given}): name the labels that people chose from by --label-set NAME|FILE{meant}"
     )

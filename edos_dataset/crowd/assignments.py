@@ -65,11 +65,14 @@ class Work:
 
         Raises:
             NotYoursError: the platform names a HIT of another batch.
+            ValueError: nobody of that name was invited or has joined.
         """
         if hit is not None and hit not in self.hits:
             raise NotYoursError("this question is not of this batch")
         with self.store.writing() as connection:
             moment = now()
+            if not connection.execute("SELECT 1 FROM workers WHERE id = ?", (worker,)).fetchone():
+                raise ValueError(f"{worker!r} is no worker of this batch: invite them first (`edos crowd invite`)")
             if hit is None:
                 hit = self._begun(connection, worker, moment) or self._free(connection, worker, moment)
             if hit is None:

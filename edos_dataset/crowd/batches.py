@@ -38,6 +38,7 @@ class Batch:
         input: digest of the input of the HITs.
         rules: overrides of the quality rules.
         label_set: the labels to choose from as plain data; None for those of EDOS.
+        guideline: what annotators read before the tutorial, as Markdown; None for nothing.
     """
 
     kind: Task
@@ -49,6 +50,7 @@ class Batch:
     input: str = ""
     rules: Mapping[str, Any] = field(default_factory=dict)
     label_set: Mapping[str, Any] | None = None
+    guideline: str | None = None
 
     @property
     def labels(self) -> LabelSet:

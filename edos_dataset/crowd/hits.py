@@ -9,7 +9,7 @@ to dialogues.
 import hashlib
 import json
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -19,16 +19,13 @@ from edos_dataset.crowd.names import EDOS
 from edos_dataset.crowd.text_files import read_objects
 from edos_dataset.label_sets import BUILT_IN, DEFAULT, LabelSet, load_label_set
 from edos_dataset.runs.shards import write_text
+from edos_dataset.text import shown as shortened
 from edos_dataset.wording import counted
 
 Kind = Literal["label", "quiz", "judge", "bonus"]
 
 SUGGESTIONS = 3
 """Number of labels suggested to a worker, who may also type another one."""
-MOST_CHOICES = 12
-"""Size of the largest label set that is shown whole where nothing is known to suggest."""
-HISTORY = 3
-"""Number of turns shown before the one that is asked about."""
 
 _T = TypeVar("_T")
 
@@ -45,7 +42,8 @@ class Item:
         choices: names of the suggested labels, or the candidate responses, in the random order shown.
         truth: name of the right label of a quiz question, or the true response of a bonus task, one of the choices.
         facts: what workers must not see: `task`, `dialogue_id` and the weak labeler's `label`; or `models`, for each
-            choice the list of models that gave it, empty if only the true response has that text.
+            choice the list of models that gave it, empty if only the true response has that text. The `speakers` of the
+            turns, if known, are shown.
     """
 
     id: str
@@ -54,6 +52,16 @@ class Item:
     choices: tuple[str, ...]
     truth: str | None
     facts: Mapping[str, Any]
+
+    @property
+    def speakers(self) -> list[str]:
+        """Who says each turn; "" if unknown."""
+        return list(self.facts.get("speakers") or [""] * len(self.turns))
+
+    @property
+    def said(self) -> list[str]:
+        """The turns as text, each with its speaker if known: "Ann: Hello."."""
+        return [f"{name}: {turn}" if name else turn for name, turn in zip(self.speakers, self.turns, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -181,7 +189,7 @@ def _others(truth: str, draw: random.Random, labels: LabelSet) -> list[str]:
 
 def _label_item(task: Mapping[str, Any], draw: random.Random) -> Item:
     suggested = task.get("choices") or task["top"][:SUGGESTIONS]
-    facts = {key: task[key] for key in ("task", "dialogue_id", "label", "confidence") if key in task}
+    facts = {key: task[key] for key in ("task", "dialogue_id", "label", "confidence", "speakers") if key in task}
     choices = tuple(draw.sample(suggested, len(suggested)))
     return Item(task["task"], "label", tuple(task["turns"]), choices, None, facts)
 
@@ -246,47 +254,6 @@ MATRIX, REFERENCES = "matrix.json", ("RT", "GT")
 """
 
 
-def tasks_of_turns(
-    dialogues: Iterable[Mapping[str, Any]], labels: LabelSet = EDOS, history: int = HISTORY, openings: bool = False
-) -> list[dict[str, Any]]:
-    """Return a task for each turn of dialogues.
-
-    Args:
-        dialogues: `dialogue_id`, and `turns` with `text`, and optionally `label` and `top`, ids of labels, of which the
-            most probable ones are suggested. Without them all labels are, which a small set allows.
-        labels: the label set.
-        history: number of preceding turns to show.
-        openings: ask about first turns too, which have nothing before them; that of a dialogue of one turn always is.
-
-    Raises:
-        ValueError: the turns have no labels to suggest, and the set has too many to show all.
-    """
-    tasks = []
-    for dialogue in dialogues:
-        name, turns = dialogue["dialogue_id"], dialogue["turns"]
-        first = 0 if openings or len(turns) == 1 else 1
-        for place, turn in enumerate(turns[first:], first):
-            shown = [each["text"] for each in turns[max(0, place - history) : place + 1]]
-            task = {"task": f"{name}/{place + 1}", "dialogue_id": name, "turns": shown}
-            suggested = _suggested(turn, labels)
-            if not suggested and len(labels) > MOST_CHOICES:
-                raise ValueError(
-                    f"turn {place + 1} of {name!r} has no label, and {labels.name!r} has too many to show all "
-                    f"{len(labels)}: label the dialogues first (`edos label`), so that likely ones are suggested, or "
-                    "give a smaller set by --label-set"
-                )
-            tasks.append(
-                task | ({"top": suggested, "label": suggested[0]} if suggested else {"choices": labels.labels})
-            )
-    return tasks
-
-
-def _suggested(turn: Mapping[str, Any], labels: LabelSet) -> list[str]:
-    """Return the names of a turn's labels, the most probable first."""
-    top = [each["label"] for each in turn.get("top") or ()] or [turn.get("label")]
-    return [labels.labels[label] for label in top if label is not None]
-
-
 def label_set_of_tasks(path: Path, first: Mapping[str, Any]) -> LabelSet:
     """Return the label set that the first object of a file names; by default that of EDOS.
 
@@ -317,10 +284,21 @@ def read_tasks(path: Path, labels: LabelSet = EDOS) -> list[dict[str, Any]]:
                 "label": _label(row.get("label", top[0]), labels),
                 "dialogue_id": str(row.get("dialogue_id", row["task"])),
             }
+            _check_speakers(found)
         except ValueError as error:
             raise ValueError(f"{path}, line {number}: {error}; mend or remove the line") from error
         tasks.append(found)
     return tasks
+
+
+def _check_speakers(task: Mapping[str, Any]) -> None:
+    names = task.get("speakers")
+    if names is not None and (
+        not isinstance(names, list)
+        or len(names) != len(task["turns"])
+        or not all(isinstance(name, str) for name in names)
+    ):
+        raise ValueError(f"`speakers` is {shortened(names)}: give a text for each of the {len(task['turns'])} turns")
 
 
 def read_quiz(path: Path | None = None, labels: LabelSet = EDOS) -> list[dict[str, Any]]:

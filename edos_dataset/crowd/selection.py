@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import Ints, unnest
+from edos_dataset.crowd.turn_tasks import speakers_of
 from edos_dataset.label_sets import DEFAULT, LabelSet, label_set_of
 from edos_dataset.runs.folder import FolderError, config_files
 from edos_dataset.runs.manifest import read_manifest
@@ -241,7 +242,8 @@ def _candidates(
     best: dict[tuple[int, bool], tuple[Rank, Task]] = {}
     texts = [turn["text"] for turn in row["turns"]]
     for number, turn in enumerate(row["turns"], 1):
-        shown = texts[:number] if rules.history is None else texts[max(0, number - 1 - rules.history) : number]
+        first = 0 if rules.history is None else max(0, number - 1 - rules.history)
+        shown = texts[first:number]
         figures = None
         for guess, (label, confidence) in enumerate(_guesses(turn), 1):
             later = guess > 1
@@ -254,6 +256,7 @@ def _candidates(
                 "task": f"{row['dialogue_id']}@{number}",
                 "dialogue_id": row["dialogue_id"],
                 "turns": shown,
+                **speakers_of(row["turns"][first:number]),
                 "label": labels.labels[label],
                 "confidence": round(float(confidence), 6),
                 "top": [labels.labels[entry["label"]] for entry in turn["top"]],

@@ -131,17 +131,24 @@ def _labelled_turns(value: Mapping[str, Any], columns: Columns, where: str, labe
     if isinstance(many, list):
         return [], True
     if columns.text is not None and isinstance(value[columns.text], str):
-        return [{"text": checked_text(value[columns.text], where), **_facts(value, where, labels)}], False
+        text = checked_text(value[columns.text], where)
+        return [{"text": text, **_speaker(value, columns), **_facts(value, where, labels)}], False
     raise ValueError(f"{where}: expected {WANTED}, got {shown(value)}; correct or remove it")
 
 
 def _turn(turn: object, where: str, labels: LabelSet) -> Row:
     if isinstance(turn, str):
         return {"text": checked_text(turn, where)}
-    key = columns_of(tuple(map(str, turn))).text if isinstance(turn, Mapping) else None
-    if key is None or not isinstance(turn, Mapping):
+    columns = columns_of(tuple(map(str, turn))) if isinstance(turn, Mapping) else None
+    key = columns.text if columns is not None else None
+    if columns is None or key is None or not isinstance(turn, Mapping):
         raise ValueError(f"{where}: expected a text or an object with one, got {shown(turn)}; correct or remove it")
-    return {"text": checked_text(turn[key], where), **_facts(turn, where, labels)}
+    return {"text": checked_text(turn[key], where), **_speaker(turn, columns), **_facts(turn, where, labels)}
+
+
+def _speaker(value: Mapping[str, Any], columns: Columns) -> Row:
+    name = None if columns.speaker is None else value.get(columns.speaker)
+    return {"speaker": name} if isinstance(name, str) and name else {}
 
 
 def _facts(value: Mapping[str, Any], where: str, labels: LabelSet) -> Row:

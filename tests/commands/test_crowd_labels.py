@@ -11,8 +11,11 @@ from edos_dataset import crowd
 from edos_dataset.augmentation.steps import SpreadStep
 from edos_dataset.crowd import seed as seeds
 from edos_dataset.crowd.answers import read_labelled
+from edos_dataset.crowd.assignments import Assignment, Work
 from edos_dataset.crowd.batches import read_batch
+from edos_dataset.crowd.mturk.questions import form_page
 from edos_dataset.crowd.names import MISSING, read_answer
+from edos_dataset.crowd.store import Store
 from edos_dataset.label_sets import LabelSet, load_label_set
 from edos_dataset.labeling.models.linear import LinearHead, LinearLabeler
 from edos_dataset.web.crowd import pages
@@ -150,3 +153,63 @@ def test_dialogues_without_labels_need_a_small_set(tmp_path):
     (tmp_path / "talk.jsonl").write_text('{"dialogue_id": "a", "turns": ["We won!"]}')
     with pytest.raises(ValueError, match=r"turn 1 of 'a' has no label.*edos label.*label_set"):
         crowd.make_hits(tmp_path / "talk.jsonl", tmp_path / "batch")
+
+
+GUIDELINE = """# Read first
+
+Sarcasm is *tense*, never `calm`.
+It **counts**.
+- whole <b>dialogues</b>
+- no hurry
+"""
+
+
+def test_a_guideline_and_who_speaks_are_on_the_pages(tmp_path):
+    (tmp_path / "guide.md").write_text(GUIDELINE)
+    talk = [("1", "Ann", "I lost my job."), ("2", "", "We won!"), ("1", "Ben", "Oh no!")]
+    rows = "\n".join(",".join(row) for row in talk)
+    (tmp_path / "talk.csv").write_text(f"dialogue_id,speaker,text\n{rows}\n")
+    crowd.make_hits(
+        tmp_path / "talk.csv", tmp_path / "batch", label_set=["calm", "tense"], guideline=tmp_path / "guide.md"
+    )
+    batch = read_batch(tmp_path / "batch")
+    page = pages.tutorial(batch)
+    assert (
+        "<h3>Read first</h3><p>Sarcasm is <em>tense</em>, never <code>calm</code>. It <strong>counts</strong>.</p>"
+        in page
+    )
+    assert "<ul><li>whole &lt;b&gt;dialogues&lt;/b&gt;</li><li>no hurry</li></ul>" in page
+    assert "quiz" not in page
+    [hit] = batch.hits
+    shown = pages.content(batch, Assignment(1, hit, False, None), {})["items"]
+    assert sorted((item["turns"], item["speakers"]) for item in shown) == [
+        (("I lost my job.", "Oh no!"), ["Ann", "Ben"]),
+        (("We won!",), [""]),
+    ]
+    assert "<p>Ann: I lost my job.</p>" in form_page(hit, batch.labels)
+
+
+@pytest.mark.parametrize("content", [None, b"  \n", b"\xff\xfe\x00"])
+def test_a_guideline_that_cannot_be_read(content, tmp_path):
+    path = tmp_path / "guide.md"
+    if content is not None:
+        path.write_bytes(content)
+    (tmp_path / "talk.csv").write_text("text\nHello.\n")
+    with pytest.raises(ValueError, match="guide.md"):
+        crowd.make_hits(tmp_path / "talk.csv", tmp_path / "batch", label_set=["calm", "tense"], guideline=path)
+    assert not (tmp_path / "batch").exists()
+
+
+def test_a_worker_who_was_never_invited_is_told_so(tmp_path):
+    (tmp_path / "talk.csv").write_text("text\nHello.\n")
+    crowd.make_hits(tmp_path / "talk.csv", tmp_path / "batch", label_set=["calm", "tense"])
+    work = Work(Store(tmp_path / "batch" / "answers.sqlite"), read_batch(tmp_path / "batch"))
+    with pytest.raises(ValueError, match="'ann' is no worker of this batch: invite them first"):
+        work.hand_out("ann")
+
+
+def test_a_seed_warns_of_answers_outside_the_set(answers, tmp_path):
+    answers.write_text(answers.read_text().replace("tense", "gleeful", 1))
+    warning = r"1 of 60 answers is none of the 3 labels of 'moods' \('gleeful' 1\)"
+    with pytest.warns(UserWarning, match=warning):
+        crowd.make_seed(answers, tmp_path / "seed", label_set=tmp_path / "moods.yaml")

@@ -89,7 +89,8 @@ def test_a_page_tells_nothing_that_a_worker_must_not_know(work, browser):
     client = browser("cleo")
     number, _ = opened(client)
     shown = client.get(f"/api/hit/{number}").json()
-    assert {key for item in shown["items"] for key in item} == {"turns", "choices", "kind", "answer", "told"}
+    known = {"turns", "speakers", "choices", "kind", "answer", "told"}
+    assert {key for item in shown["items"] for key in item} == known
     assert {item["kind"] for item in shown["items"]} == {"labelling"}
     assert "film#" not in json.dumps(shown) and not {"quiz", "truth"} & set(re.findall(r"\w+", json.dumps(shown)))
 
@@ -240,7 +241,7 @@ def test_a_bonus_task_is_known_as_one_and_its_truth_is_not(tmp_path):
     number, answer = opened(client)
     items = client.get(f"/api/hit/{number}").json()["items"]
     assert sorted(item["kind"] for item in items) == ["bonus", "judging"]
-    assert {key for item in items for key in item} == {"turns", "choices", "kind", "answer", "told"}
+    assert {key for item in items for key in item} == {"turns", "speakers", "choices", "kind", "answer", "told"}
     place = [item["kind"] for item in items].index("bonus")
     assert answer(place, ["good"] * 5).json() == {}
     assert answer(place, ["bad"] * 5, check=True).json() == {"bonus": False}

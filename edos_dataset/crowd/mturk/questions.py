@@ -97,8 +97,8 @@ _JUDGE = (
 
 
 def _turns(item: Item) -> str:
-    shown = [f"<p>{escape(turn)}</p>" for turn in item.turns[:-1]]
-    return "".join([*shown, f'<p class="last">{escape(item.turns[-1])}</p>'])
+    shown = [f"<p>{escape(turn)}</p>" for turn in item.said[:-1]]
+    return "".join([*shown, f'<p class="last">{escape(item.said[-1])}</p>'])
 
 
 def _labelled(number: int, item: Item) -> str:
@@ -188,7 +188,7 @@ def layout_csv(hits: Sequence[Hit]) -> str:
         for name, items in zip(("label", "quiz"), split_kinds(hit), strict=True):
             for number, item in enumerate(items, 1):
                 own |= {f"task{number}": item.id} if name == "label" else {}
-                own[f"{_text(name)}{number}"] = "\n".join(f"- {escape(turn, quote=False)}" for turn in item.turns)
+                own[f"{_text(name)}{number}"] = "\n".join(f"- {escape(turn, quote=False)}" for turn in item.said)
                 own |= {f"{name}_choice{number}_{place}": choice for place, choice in enumerate(item.choices, 1)}
         rows.append([own.get(column, "") for column in header])
     return csv_text(header, rows)

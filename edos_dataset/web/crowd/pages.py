@@ -19,6 +19,7 @@ from edos_dataset.crowd.hit_answers import feedback, is_right
 from edos_dataset.crowd.names import EDOS
 from edos_dataset.crowd.quality import QualityRules
 from edos_dataset.label_sets import LabelSet
+from edos_dataset.web.crowd.guideline import guideline_html
 from edos_dataset.wording import counted
 
 if TYPE_CHECKING:
@@ -174,7 +175,14 @@ def content(batch: Batch, assignment: Assignment, answers: Mapping[int, Mapping[
     items = []
     for place, item in enumerate(assignment.hit.items):
         kind = "bonus" if item.kind == "bonus" else batch.kind
-        shown: dict[str, Any] = {"turns": item.turns, "choices": item.choices, "kind": kind, "answer": None, "told": {}}
+        shown: dict[str, Any] = {
+            "turns": item.turns,
+            "speakers": item.speakers,
+            "choices": item.choices,
+            "kind": kind,
+            "answer": None,
+            "told": {},
+        }
         if answer := answers.get(place):
             given = {"value": answer["value"]} | ({"typed": answer["typed"]} if batch.kind == "labelling" else {})
             shown |= {"answer": given, "told": feedback(item, answer["value"], answer["checked"])}
@@ -200,8 +208,9 @@ def labels(of: LabelSet = EDOS) -> dict[str, dict[str, str]]:
 
 def tutorial(batch: Batch) -> str:
     """Return the tutorial as HTML: each label with an example, or how replies are judged."""
+    own = "" if batch.guideline is None else f'<section class="guideline">{guideline_html(batch.guideline)}</section>'
     if batch.kind == "judging":
-        return asset("how_to_judge.html")
+        return asset("how_to_judge.html") + own
     chosen = batch.labels
     groups = {
         "Feelings": chosen.emotions,
@@ -209,12 +218,14 @@ def tutorial(batch: Batch) -> str:
         "Neither": () if chosen.neutral is None else (chosen.neutral,),
     }
     about = labels(chosen)
+    has_quiz = any(item.kind == "quiz" for hit in batch.hits for item in hit.items)
     parts = [
         '<h2 id="tutorial-title">Tutorial</h2><p>Read the whole dialogue, and say what its last turn, which is marked, '
         "shows: what its speaker feels, or what a reply is meant to do. Some labels are suggested; where none fits, "
-        "choose Other, and search the other labels or use a word of your own. Some dialogues are quiz questions: after "
-        "a mistake you see the right label. Answers are saved whenever you press Next, and you may close the page and "
-        "continue later.</p>"
+        "choose Other, and search the other labels or use a word of your own. "
+        + "Some dialogues are quiz questions: after a mistake you see the right label. " * has_quiz
+        + "Answers are saved whenever you press Next, and you may close the page and continue later.</p>",
+        own,
     ]
     for title, names in groups.items():
         rows = "".join(

@@ -35,12 +35,14 @@ const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte
 const clock = () => { const now = performance.now(); if (state.since !== null) state.spent += now - state.since; state.since = document.hidden ? null : now; return state.spent / 1000; };
 document.addEventListener("visibilitychange", clock);
 
+const said = (speaker, text) => speaker ? [make("b", { textContent: speaker + ": " }), text] : [text];
+
 function show() {
   const item = state.items[state.at], turns = byId("turns");
   byId("count").textContent = (task.name + " " + (state.at + 1) + " of " + state.items.length);
   byId("progress").max = state.items.length;
   byId("progress").value = state.items.filter((one) => one.answer).length;
-  turns.replaceChildren(...item.turns.map((text, place) => make("li", { textContent: text, className: place === item.turns.length - 1 ? "marked" : "" })));
+  turns.replaceChildren(...item.turns.map((text, place) => make("li", { className: place === item.turns.length - 1 ? "marked" : "" }, ...said(item.speakers[place], text))));
   byId("back").disabled = state.at === 0;
   byId("next").textContent = state.at === state.items.length - 1 ? "Finish →" : "Next →";
   say("");
