@@ -10,9 +10,11 @@ import yaml
 from datasets import Features
 from huggingface_hub import DatasetCardData
 
+from edos_dataset.label_sets import load_label_set
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing.cards import paper_figures as papers
 from edos_dataset.publishing.cards.dataset import Origin, dataset_card
+from edos_dataset.publishing.cards.headers import title_of
 from edos_dataset.schema import CONFIGS, describe, features
 from published_folder import TOKENS, films_of, publish
 
@@ -254,3 +256,25 @@ def test_the_package_is_cited_as_it_asks_to_be():
     for paper in asked["references"]:
         assert paper["title"] in text and all(author["family-names"] in text for author in paper["authors"])
     assert "OpenSubtitles2016" not in text.replace("{", "").replace("}", "") and "Lison" in papers.citation("opus")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "labels", "title"),
+    [
+        (["opus", "subtitle"], "edos41", "EDOS: emotion-labelled dialogues from subtitles"),
+        (["opus"], None, "EDOS: emotion-labelled dialogues from subtitles"),
+        (["opus"], "ekman7", "Dialogues from subtitles, labelled with ekman7"),
+        (["subtitle", "ttml"], "edos41", "Emotion-labelled dialogues from subtitles"),
+        (["subtitle"], None, "Dialogues from subtitles"),
+        (["chat"], ["calm", "tense"], "Dialogues from chats, labelled with own"),
+        (["chat", "transcript"], None, "Dialogues from chats and transcripts"),
+        ([], None, "Dialogues from subtitles"),
+    ],
+)
+def test_only_what_is_a_version_of_edos_is_called_so(kinds, labels, title):
+    assert title_of(kinds, None if labels is None else load_label_set(labels)) == title
+
+
+def test_a_card_says_its_labels_in_the_title(tmp_path):
+    header, body, _ = card(tmp_path)
+    assert header["pretty_name"] == "EDOS" and "# EDOS: emotion-labelled dialogues from subtitles\n" in body

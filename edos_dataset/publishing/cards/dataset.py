@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from edos_dataset.labels import LABELS
 from edos_dataset.languages import name_of_language
 from edos_dataset.publishing.cards import tables
-from edos_dataset.publishing.cards.headers import books_header, pipeline_header, render_card
+from edos_dataset.publishing.cards.headers import books_header, labelled_with, pipeline_header, render_card, title_of
 from edos_dataset.publishing.cards.markdown import code, fenced, plain
 from edos_dataset.publishing.cards.paper_figures import BY_LABEL, EDOS_PAPER, GUTENBERG_PAPER, citation
 from edos_dataset.publishing.cards.pictures import LABEL_PICTURE, label_order
@@ -136,9 +136,13 @@ def dataset_card(
     first = max(order, key=lambda written: written.total_rows, default=None)
     judged = next((written for written in order if any(written.certainty)), None)
     opus = any("opus" in written.kinds for written in order)
+    title = title_of(
+        {kind for written in order for kind in written.kinds}, labelled.set_of_labels if labelled else None
+    )
     return render_card(
         "dataset",
-        pipeline_header(loadable, language),
+        pipeline_header(loadable, language, title),
+        title=plain(title),
         **_COMMON,
         **_label_values(labelled, picture),
         **_model_values(models),
@@ -183,9 +187,12 @@ def books_card(parts: Sequence[BooksPart]) -> str:
     labelled = part.written if part else None
     written = [each.written for each in parts]
     loadable = [each for each in parts if each.written.total_rows]
+    own = labelled is not None and labelled.label_set
+    title = "Dialogues from books" + (f", {labelled_with(labelled.set_of_labels)}" if labelled and own else "")
     return render_card(
         "books",
-        books_header([each.written for each in loadable], [each.language for each in parts]),
+        books_header([each.written for each in loadable], [each.language for each in parts], title),
+        title=plain(title),
         **_COMMON,
         **_label_values(labelled, picture=True),
         **_model_values(dict(ChainMap(*(dict(each.models) for each in reversed(parts))))),

@@ -1,12 +1,13 @@
 """Cards from templates: the YAML header that the Hub and `datasets` read, and the text below it."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from huggingface_hub import DatasetCard, DatasetCardData
 
+from edos_dataset.label_sets import DEFAULT, LabelSet
 from edos_dataset.publishing.layout import ConfigFiles
 from edos_dataset.schema import SPLITS, features
 
@@ -94,32 +95,59 @@ def single_header(
     }
 
 
-def pipeline_header(configs: Sequence[ConfigFiles], language: str) -> dict[str, Any]:
+def title_of(kinds: Collection[str], labels: LabelSet | None) -> str:
+    """Return the title of the card of dialogues.
+
+    Only dialogues from OPUS OpenSubtitles that have the labels of EDOS, or none, are a version of EDOS.
+
+    Args:
+        kinds: Kinds of their files, as in the column `kind`.
+        labels: Label set of their turns; None without labels.
+    """
+    is_default = labels is None or labels.name == DEFAULT
+    if "opus" in kinds and is_default:
+        return "EDOS: emotion-labelled dialogues from subtitles"
+    places = {"chat": "chats", "transcript": "transcripts"}
+    found = sorted({places.get(kind, "subtitles") for kind in kinds}) or ["subtitles"]
+    dialogues = f"ialogues from {' and '.join(found)}"
+    if labels is None:
+        return f"D{dialogues}"
+    return f"Emotion-labelled d{dialogues}" if is_default else f"D{dialogues}, {labelled_with(labels)}"
+
+
+def labelled_with(labels: LabelSet) -> str:
+    """Return what a title says about labels of another set than that of EDOS."""
+    return f"labelled with {labels.name}"
+
+
+def pipeline_header(configs: Sequence[ConfigFiles], language: str, title: str) -> dict[str, Any]:
     """Return the YAML of the card of a run over subtitles.
 
     Args:
         configs: The configs with dialogues; the first is the default one.
         language: Language code of the dialogues.
+        title: Title of the card, as `title_of` returns it.
     """
     opus = any("opus" in written.kinds for written in configs)
     return {
-        **_header(configs, [language], "EDOS", configs[0].total_rows if configs else 0),
+        **_header(configs, [language], title.partition(":")[0], configs[0].total_rows if configs else 0),
         "license_name": TEXT_LICENCE,
         "source_datasets": ["extended|open_subtitles" if opus else "original"],
         "tags": ["dialogue", "emotion", "empathy", "subtitles"],
     }
 
 
-def books_header(configs: Sequence[ConfigFiles], languages: Sequence[str]) -> dict[str, Any]:
+def books_header(configs: Sequence[ConfigFiles], languages: Sequence[str], title: str) -> dict[str, Any]:
     """Return the YAML of the card of runs over books.
 
     Args:
         configs: The configs with dialogues; the first is the default one.
         languages: Codes of all languages in it.
+        title: Title of the card.
     """
     labelled = any(written.labels for written in configs)
     return {
-        **_header(configs, languages, "Dialogues from books", sum(written.total_rows for written in configs)),
+        **_header(configs, languages, title, sum(written.total_rows for written in configs)),
         "license_name": BOOKS_LICENCE,
         "license_link": "https://www.gutenberg.org/policy/license.html",
         "source_datasets": ["original"],

@@ -5,7 +5,7 @@ from typing import Any
 
 from edos_dataset.augmentation.extended import METHODS
 from edos_dataset.label_sets import DEFAULT, LabelSet, load_label_set
-from edos_dataset.publishing.cards.headers import render_card, single_header
+from edos_dataset.publishing.cards.headers import labelled_with, render_card, single_header
 from edos_dataset.publishing.cards.markdown import code, fenced, plain, table
 from edos_dataset.publishing.cards.paper_figures import CROWD_TASK, citation
 from edos_dataset.publishing.cards.tables import label_table, model_table
@@ -23,7 +23,7 @@ def seed_card(counts: Mapping[str, Any]) -> str:
     header = single_header(
         AMT_SEED,
         features(AMT_SEED, labels=Labels(labels.labels)),
-        "EDOS crowd seed",
+        "EDOS crowd seed" if labels.name == DEFAULT else f"Crowd seed, {labelled_with(labels)}",
         ["crowdsourcing"],
         rows=dialogues,
         annotators="crowdsourced",
@@ -32,6 +32,7 @@ def seed_card(counts: Mapping[str, Any]) -> str:
     return render_card(
         "seed",
         header,
+        with_labels=_with(labels),
         **{name: f"{counts[name]:,}" for name in numbers},
         dialogues=f"{dialogues:,}",
         labels=f"{len(labels)} emotions and response intents" if labels.name == DEFAULT else _named(labels),
@@ -51,6 +52,10 @@ def seed_card(counts: Mapping[str, Any]) -> str:
         ),
         citation=_CITED,
     )
+
+
+def _with(labels: LabelSet) -> str:
+    return "" if labels.name == DEFAULT else f", {plain(labelled_with(labels))}"
 
 
 def _named(labels: LabelSet) -> str:
@@ -98,12 +103,14 @@ def extended_card(counts: Mapping[str, Any]) -> str:
     rows = sum(seed.values()) + sum(step["labelled"] for step in steps)
     labels = load_label_set(counts.get("label_set") or DEFAULT)
     columns = features(EXTENDED, labels=Labels(labels.labels))
+    name = "EDOS labels, extended" if labels.name == DEFAULT else f"Extended labels, {labelled_with(labels)}"
     rejected = [
         [step["step"], plain(reason), f"{count:,}"] for step in steps for reason, count in step["rejected"].items()
     ]
     return render_card(
         "extended",
-        single_header(EXTENDED, columns, "EDOS labels, extended", ["weak-supervision"], splits, rows=rows),
+        single_header(EXTENDED, columns, name, ["weak-supervision"], splits, rows=rows),
+        with_labels=_with(labels),
         config=EXTENDED,
         command=fenced(counts["command"]),
         seed=_counted(seed),
@@ -150,10 +157,12 @@ def labels_only_card(manifest: Mapping[str, Any], models: Mapping[str, Mapping[s
     """
     dialogues = sum(manifest["dialogues"].values())
     written = ConfigFiles(LABELS_ONLY, labels=manifest["labels"], label_set=manifest.get("label_set"))
+    own = labelled_with(written.set_of_labels) if written.label_set else ""
+    title = "EDOS: the labels of dialogues from subtitles, without their text"
     header = single_header(
         LABELS_ONLY,
         features(LABELS_ONLY, labels=written.columns),
-        "EDOS, labels without text",
+        f"Labels without text, {own}" if own else "EDOS, labels without text",
         ["weak-supervision"],
         [split for split in SPLITS if manifest["dialogues"][split]],
         licence="labels-without-text",
@@ -164,6 +173,7 @@ def labels_only_card(manifest: Mapping[str, Any], models: Mapping[str, Mapping[s
     return render_card(
         "labels_only",
         header,
+        title=f"Dialogues from subtitles, {plain(own)}: the labels without their text" if own else title,
         config=LABELS_ONLY,
         recipe=recipe,
         source_config=manifest["config"],
