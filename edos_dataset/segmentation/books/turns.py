@@ -427,12 +427,25 @@ def _continue(turn: Turn, quote: Quote) -> None:
         turn.narration.append(before)
         if _CAPITAL.match(before) or _NEW_SENTENCE.search(before):
             _doubt_over_sentence(turn, lead, tag, quote.rules)
-        if before[0] == "," and speech[0].islower() and turn.texts[-1][-1] not in _ENDS:
-            turn.texts[-1] += ","
+        turn.texts[-1] = _punctuated(turn.texts[-1], before, quote)
     turn.texts.append(speech)
     if lead is not None or tag is not None:
         turn.attribute(lead)
         turn.attribute(tag)
+
+
+def _punctuated(text: str, narration: str, quote: Quote) -> str:
+    """Return a quote with the mark that it has where the narration between it and the next one is left out: a comma
+    becomes a full stop where the narration ends a sentence and the next quote begins one.
+    """
+    if narration[0] == "," and quote.speech[0].islower() and text[-1] not in _ENDS:
+        return f"{text},"
+    if narration[-1] in ".!?" and quote.first_letter().isupper():
+        if text[-1] == ",":
+            return f"{text[:-1]}."
+        if narration[0] == "," and text[-1].isalnum():  # as in German, where the comma stands behind the quote
+            return f"{text}."
+    return text
 
 
 def _continues_by_tag(tag: Speaker | None, rules: Rules) -> bool:

@@ -41,7 +41,7 @@ HEARD = {
     "en straight single": (
         "en",
         ["'Where's the boys' mother?' asked Tom.", "''Tis late,' said Ann. 'She isn't here.'"],
-        [["Where's the boys' mother?", "'Tis late, She isn't here."]],
+        [["Where's the boys' mother?", "'Tis late. She isn't here."]],
     ),
     "en nested": (
         "en",
@@ -288,3 +288,21 @@ def test_refuses_parameters(parameter: str, value: float) -> None:
     """A parameter out of range is refused, by its name."""
     with pytest.raises(ValueError, match=f"{parameter} must be a whole number"):
         Speech(**{parameter: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("language", "paragraph", "text"),
+    [
+        ("en", "“You are late,” said Martha. “We had begun.”", "You are late. We had begun."),
+        ("en", "“If you come,” said Martha, “I shall go.”", "If you come, I shall go."),
+        ("en", "“Come,” said Martha, “and eat.”", "Come, and eat."),
+        ("en", "“Come,” said Martha. “and eat.”", "Come, and eat."),
+        ("en", "“Well—” said Martha. “We had begun.”", "Well— We had begun."),
+        ("de", "„Du bist spät“, sagte Martha. „Wir haben angefangen.“", "Du bist spät. Wir haben angefangen."),
+        ("de", "„Wenn du kommst“, sagte Martha, „gehe ich.“", "Wenn du kommst, gehe ich."),
+    ],
+)
+def test_a_comma_before_narration_that_ends_a_sentence_becomes_a_full_stop(language, paragraph, text):
+    opening, closing = ("“", "”") if language == "en" else ("„", "“")
+    first, second = f"{opening}Hello?{closing} asked Ben.", f"{opening}Yes.{closing}"
+    assert texts(of([first, paragraph, second], language)) == [["Hello?", text, "Yes."]]
