@@ -136,9 +136,7 @@ def dataset_card(
     first = max(order, key=lambda written: written.total_rows, default=None)
     judged = next((written for written in order if any(written.certainty)), None)
     opus = any("opus" in written.kinds for written in order)
-    title = title_of(
-        {kind for written in order for kind in written.kinds}, labelled.set_of_labels if labelled else None
-    )
+    title = _title(order, labelled)
     return render_card(
         "dataset",
         pipeline_header(loadable, language, title),
@@ -187,8 +185,7 @@ def books_card(parts: Sequence[BooksPart]) -> str:
     labelled = part.written if part else None
     written = [each.written for each in parts]
     loadable = [each for each in parts if each.written.total_rows]
-    own = labelled is not None and labelled.label_set
-    title = "Dialogues from books" + (f", {labelled_with(labelled.set_of_labels)}" if labelled and own else "")
+    title = _books_title(labelled)
     return render_card(
         "books",
         books_header([each.written for each in loadable], [each.language for each in parts], title),
@@ -210,6 +207,16 @@ def books_card(parts: Sequence[BooksPart]) -> str:
         parts=list(map(_part_values, parts)),
         citation=citation("gutenberg", *["edos"] * bool(labelled)),
     )
+
+
+def _title(configs: Sequence[ConfigFiles], labelled: ConfigFiles | None) -> str:
+    kinds = {kind for written in configs for kind in written.kinds}
+    return title_of(kinds, labelled.set_of_labels if labelled else None)
+
+
+def _books_title(labelled: ConfigFiles | None) -> str:
+    own = labelled is not None and labelled.label_set
+    return "Dialogues from books" + (f", {labelled_with(labelled.set_of_labels)}" if labelled and own else "")
 
 
 def labelled_config(configs: Sequence[ConfigFiles]) -> ConfigFiles | None:
