@@ -21,6 +21,7 @@ from edos_dataset.cleaning.captions import name_speaker, split_dash, split_speak
 from edos_dataset.labels import EMOTIONS, INTENTS, LABELS
 from edos_dataset.languages.detection import guess_language
 from edos_dataset.publishing.cards.markdown import percent
+from edos_dataset.web.pasted import lines_of
 
 if TYPE_CHECKING:  # the package is also imported where no page is served
     import gradio as gr
@@ -103,21 +104,23 @@ class Pasted:
     warnings: tuple[str, ...] = ()
 
 
-def read_paste(text: str) -> Pasted:
+def read_paste(text: str, most: int = MAX_TURNS, cut: bool = False) -> Pasted:
     """Return the turns of a pasted text.
 
     Args:
-        text: one turn per line; blank lines and leading dashes are ignored. A speaker before a colon is stored apart
-            from the turn.
+        text: one turn per line, or subtitles, or a dialogue in one line, see `lines_of`; blank lines and leading dashes
+            are ignored. A speaker before a colon is stored apart from the turn.
+        most: maximum number of turns.
+        cut: leave out the turns beyond it, with a warning, instead of raising an error.
 
     Raises:
         ValueError: the text is empty, too long, or has no letters; the message is a sentence for the page.
     """
     if not isinstance(text, str):
         raise ValueError(f"The dialogue must be one text, a turn a line; this was a {type(text).__name__}.")
-    if len(text) > MAX_TURNS * (MAX_CHARACTERS + _ROOM):
+    if len(text) > most * (MAX_CHARACTERS + _ROOM):
         raise ValueError(
-            f"This text has {len(text):,} characters. Paste at most {MAX_TURNS} turns of at most {MAX_CHARACTERS:,} "
+            f"This text has {len(text):,} characters. Paste at most {most} turns of at most {MAX_CHARACTERS:,} "
             "characters each."
         )
     try:
@@ -127,12 +130,13 @@ def read_paste(text: str) -> Pasted:
             f"Character {error.start + 1:,} is half of a character, which no text may hold. Remove it, and press the "
             "button again."
         ) from error
-    turns = tuple(turn for turn in map(read_line, text.splitlines()) if turn.text)
+    turns = tuple(turn for turn in map(read_line, lines_of(text)) if turn.text)
     if not turns:
         raise ValueError("There is nothing to read yet. Write a dialogue, one turn a line.")
-    if len(turns) > MAX_TURNS:
+    total, turns = len(turns), turns[:most] if cut else turns
+    if len(turns) > most:
         raise ValueError(
-            f"This dialogue has {len(turns):,} turns, and at most {MAX_TURNS} can be read at once. Paste a part of it."
+            f"This dialogue has {len(turns):,} turns, and at most {most} can be read at once. Paste a part of it."
         )
     for number, turn in enumerate(turns, 1):
         if len(turn.text) > MAX_CHARACTERS:
@@ -144,7 +148,8 @@ def read_paste(text: str) -> Pasted:
         raise ValueError(
             "There are no letters in this text, so there is no feeling to read from it. Paste a dialogue in words."
         )
-    return Pasted(turns, tuple(_warnings(turns)))
+    left_out = [f"Only the first {most} of {total:,} turns are shown: paste the rest by itself."] * (total > most)
+    return Pasted(turns, (*left_out, *_warnings(turns)))
 
 
 def read_line(line: str) -> Turn:

@@ -12,12 +12,12 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # read when gradio i
 
 import gradio as gr
 import page
-from labelling import MODELS, Model, as_json, label_text
+from labelling import MODELS, MOST_TURNS, Model, as_json, label_text
 from seeds import Seeds, load_seeds
 
 from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder
 from edos_dataset.labeling.models.labelers import load_labeler
-from edos_dataset.web.spaces import MAX_CHARACTERS, MAX_TURNS, ONE_AT_A_TIME, log, message, serve
+from edos_dataset.web.spaces import MAX_CHARACTERS, ONE_AT_A_TIME, log, message, serve
 
 TITLE = "Label a dialogue"
 _INTRO = """\
@@ -25,14 +25,18 @@ _INTRO = """\
 
 Each turn gets one of 41 labels: 32 emotions, 8 response intents, or neutral, the labels of the EDOS dialogues."""
 _HELP = (
-    f"One turn a line, at most {MAX_TURNS} turns of {MAX_CHARACTERS:,} characters, in English. Speakers such as “A:” "
-    "and leading dashes are taken off; "
-    "blank lines are ignored."
+    f"One turn a line, or subtitles (SRT, VTT), in English; {MOST_TURNS} turns of at most {MAX_CHARACTERS:,} "
+    "characters. Speakers such as “A:” and leading dashes are removed; blank lines are ignored."
 )
 _MODELS = (
-    "“general” and “dialogue”, which labels as the workers of EDOS did, read a turn with its history; the others read "
-    "each turn by itself; “fast” is the fastest."
+    "“general” and “dialogue”, which labels like the workers of EDOS, see a turn with its history; the others see each "
+    "turn by itself. “fast” is the fastest."
 )
+_SCROLL = "() => { document.getElementById('answer').scrollIntoView({ block: 'start' }) }"
+_COPY = """() => {
+  const link = document.querySelector("#answer a[download='labels.csv']");
+  if (link) navigator.clipboard.writeText(decodeURIComponent(link.href.slice(link.href.indexOf(",") + 1)));
+}"""
 _EXAMPLES = {
     "A lost job": "A: You're home early today.\nB: They let me go. Twelve years, and it took them five minutes.\n"
     "A: Oh no, I'm so sorry to hear that.\n"
@@ -88,8 +92,13 @@ def build(seeds: Seeds, dataset: str | None = None) -> gr.Blocks:
             label="Examples (invented)",
         )
         answer = gr.HTML(elem_classes="edos", elem_id="answer")
+        copy = gr.Button("Copy the labels as CSV", elem_id="copy", size="sm")
         gr.HTML(page.about(records, (len(seeds.rows), seeds.source), dataset), elem_classes="edos", elem_id="about")
-        gr.on([button.click, text.submit], show, [text, model], answer, api_visibility="private", **ONE_AT_A_TIME)
+        shown = gr.on(
+            [button.click, text.submit], show, [text, model], answer, api_visibility="private", **ONE_AT_A_TIME
+        )
+        shown.then(None, js=_SCROLL, api_visibility="private")
+        copy.click(None, js=_COPY, api_visibility="private")
         gr.api(
             label,
             api_name="label",

@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 
 from seeds import Neighbour, Seeds
 
+from edos_dataset.crowd.text_files import csv_text
 from edos_dataset.encoders.encoder import limit_threads
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import LABELS
@@ -14,6 +15,9 @@ from edos_dataset.web.spaces import Turn, group_shares, read_paste
 Model = Literal["general", "dialogue", "weak", "fast"]
 MODELS: tuple[Model, ...] = get_args(Model)
 """Names of the models to choose from, for `load_labeler`."""
+
+MOST_TURNS = 200
+"""Number of turns that are labelled; of longer dialogues the first."""
 
 _LOCK = Lock()  # one dialogue at a time, since the processors and the thread limit are shared
 
@@ -84,7 +88,7 @@ def label_text(text: str, model: str, seeds: Seeds | None = None, top_k: int = 3
     """
     if model not in MODELS:
         raise ValueError(f"There is no model {str(model)[:40]!r}. Choose one of {', '.join(MODELS)}.")
-    pasted = read_paste(text)
+    pasted = read_paste(text, MOST_TURNS, cut=True)
     texts = [turn.text for turn in pasted.turns]
     labeler = load_labeler(model)
     with _LOCK, limit_threads(1):
@@ -97,6 +101,15 @@ def label_text(text: str, model: str, seeds: Seeds | None = None, top_k: int = 3
         tuple(LabelledTurn(turn, tuple(row), near) for turn, row, near in rows),
         pasted.warnings,
     )
+
+
+def as_csv(labelled: Labelled) -> str:
+    """Return a header and a row for each turn: `number`, `speaker`, `text`, `label`, `confidence`."""
+    rows = (
+        [str(number), turn.turn.speaker or "", turn.turn.text, LABELS[turn.label], f"{turn.confidence:.4f}"]
+        for number, turn in enumerate(labelled.turns, 1)
+    )
+    return csv_text(("number", "speaker", "text", "label", "confidence"), rows)
 
 
 def as_json(labelled: Labelled, top: int = 3) -> dict[str, Any]:

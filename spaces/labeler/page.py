@@ -5,12 +5,14 @@ Text from users and data is escaped. Groups differ by shape as well as by colour
 scripts.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import pairwise
 from typing import Any
+from urllib.parse import quote
 
-from labelling import MODELS, Labelled, LabelledTurn
+from labelling import MODELS, Labelled, LabelledTurn, as_csv, as_json
 from seeds import Neighbour
 
 from edos_dataset.labels import DEFINITIONS, LABELS, parse_label
@@ -20,6 +22,12 @@ from edos_dataset.web.spaces import GROUPS, bars, beware, chip, group_of, mark
 
 TOP = 8
 """Number of labels of a distribution shown before it is expanded."""
+
+NEAR = 0.4
+"""Minimum cosine of a dialogue that is shown as near; those of texts with nothing in common are below it."""
+
+_CROWD = {"general": 45.5, "dialogue": 65.4, "weak": 58.3, "fast": 52.3}
+"""Accuracy over 41 labels on one test part, the crowd labels of EDOS, in percent (docs/reference/models.md)."""
 
 _ROW, _AXIS = 30, 22  # height of a label's row in the flow, and of the axis below, in pixels
 _TURNS = 6  # number of last turns shown of a similar dialogue
@@ -35,7 +43,12 @@ _SEES = {
     "weak": "the turn by itself",
     "fast": "the turn's words by themselves",
 }
-_HEADS = ("sees", "right among 41 labels", "right among its first three")
+_HEADS = (
+    "sees",
+    "right on the same turns, labelled by people",
+    "right on its own test part",
+    "right among its first three",
+)
 _PAPER = "https://aclanthology.org/2021.emnlp-main.96/"
 
 
@@ -58,8 +71,21 @@ def results(labelled: Labelled, invented: bool) -> str:
         f"<code>{escape(labelled.source)}</code></span></p>"
         f"<h3>Flow of labels</h3>{_flow(labelled.turns)}<h3>Turns</h3>"
         '<p class="note">Open a turn to see its distribution, what its label means, and the nearest labelled '
-        f"dialogues.</p>{turns}"
+        f"dialogues.</p>{turns}{_take(labelled)}"
     )
+
+
+def _take(labelled: Labelled) -> str:
+    """Return links to the labels as files, which the page itself holds."""
+    files = {
+        "labels.csv": ("text/csv", as_csv(labelled)),
+        "labels.json": ("application/json", json.dumps(as_json(labelled), ensure_ascii=False, indent=1)),
+    }
+    links = " ".join(
+        f'<a download="{name}" href="data:{kind};charset=utf-8,{quote(text)}">{name}</a>'
+        for name, (kind, text) in files.items()
+    )
+    return f'<p class="take">Download: {links}</p>'
 
 
 def about(records: Mapping[str, Mapping[str, Any]], seeds: tuple[int, str | None], dataset: str | None) -> str:
@@ -99,8 +125,9 @@ def about(records: Mapping[str, Mapping[str, Any]], seeds: tuple[int, str | None
     return (
         "<h3>What the models can do</h3><table "
         f"class='models'><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
-        "<p class='note'>Measured on each model's own held-out test part, with 95 % intervals; different parts, so "
-        "compare with care.</p>"
+        "<p class='note'>All over 41 labels. The first figures compare the models: all were measured on the crowd "
+        "labels of EDOS, which are of the kind that “dialogue” learned from. The others are of each model's own "
+        "held-out part, with 95 % intervals.</p>"
         f"<h3>Before you trust it</h3><ul class='facts'>{''.join(f'<li>{fact}</li>' for fact in facts)}</ul>"
     )
 
@@ -131,7 +158,7 @@ def _model_row(name: str, record: Mapping[str, Any]) -> str:
     figures[0] += f" <small>of {test.get('examples', 0):,}</small>"
     cells = "".join(
         f'<td data-head="{head}">{cell}</td>'
-        for head, cell in zip(_HEADS, (_SEES[name] + reach, *figures), strict=True)
+        for head, cell in zip(_HEADS, (_SEES[name] + reach, f"{_CROWD[name]} %", *figures), strict=True)
     )
     return f"<tr><th>{name}</th>{cells}</tr>"
 
@@ -201,6 +228,12 @@ def _distribution(turn: LabelledTurn, seen: str) -> str:
 
 def _near(neighbours: Sequence[Neighbour], invented: bool) -> str:
     who = "Invented, and labelled by their writer" if invented else "Labelled by people"
+    neighbours = [near for near in neighbours if near.cosine >= NEAR]
+    if not neighbours:
+        return (
+            '<section class="near"><h4>Nearest labelled dialogues</h4><p class="note">Nothing near: no labelled '
+            f"dialogue has a cosine of {NEAR} or more.</p></section>"
+        )
     dialogues = "".join(
         f'<li><p>{chip(parse_label(near.label))} <span title="{escape(near.dialogue_id)}">cosine '
         f"{near.cosine:.2f}</span></p><ol>"

@@ -76,22 +76,32 @@ def check_labels(page, model):
     )
     widths = [bar.bounding_box()["width"] for bar in first.locator(".bars i").all()]
     assert widths == sorted(widths, reverse=True) and widths[0] > 3 * widths[8]
-    cosines = [float(text) for text in re.findall(r"cosine (-?[\d.]+)", first.locator(".near").inner_text())]
+    assert "Nothing near" in first.locator(".near").inner_text()
+    turns.nth(1).locator("summary").first.click()
+    near = turns.nth(1).locator(".near").inner_text()
+    cosines = [float(text) for text in re.findall(r"cosine (-?[\d.]+)", near)]
     assert len(cosines) == 3 and cosines == sorted(cosines, reverse=True)
-    assert "Invented" in first.locator(".near").inner_text()
+    assert "Invented" in near
 
 
 def check_errors(page):
     """Bad input is answered with a sentence in the page, in place of the labels, and good input is labelled again."""
     for text, said in (
         ("", "nothing to read yet"),
-        ("hm\n" * 51, "has 51 turns"),
         ("x" * 1001, "at most 1,000"),
         ("12 34", "no letters"),
     ):
         label(page, text)
         assert said in page.locator("#answer [role=alert]").inner_text()
         assert page.locator("#answer details").count() == 0
+    label(page, "It rains.\n" * 60)
+    assert page.locator("#answer details.turn").count() == 60
+    block = "00:00:01,000 --> 00:00:02,000"
+    label(page, f"1\n{block}\n- Hello?\n- I'm scared,\n\n2\n{block}\nso scared.")
+    assert page.locator("#answer details.turn .text").all_inner_texts() == ["Hello?", "I'm scared, so scared."]
+    with page.expect_download() as file:
+        page.get_by_role("link", name="labels.csv").click()
+    assert file.value.path().read_text(encoding="utf-8").count("\n") == 3
     label(page, "Das ist nicht gut, ich habe es dir gesagt und du hast nicht gehört.")
     assert "doesn't look like English" in page.locator("#answer [role=status]").inner_text()
 

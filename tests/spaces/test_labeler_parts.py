@@ -229,3 +229,15 @@ def test_the_hub_finds_what_it_needs():
     head = yaml.safe_load((SPACE / "README.md").read_text(encoding="utf-8").split("---")[1])
     assert head["sdk"] == "gradio" and (SPACE / head["app_file"]).is_file() and len(head["short_description"]) <= 60
     assert (SPACE / "requirements.txt").read_text(encoding="utf-8") == f"edos-dataset[offline]>={__version__}\n"
+
+
+def test_the_models_are_compared_by_the_figures_of_the_documentation():
+    rows = (SPACE.parents[1] / "docs" / "reference" / "models.md").read_text(encoding="utf-8").splitlines()
+    place = next(row for row in rows if "| model |" in row).split("|").index(" EDOS crowd, accuracy over 41 labels ")
+    stated = {row.split("`")[1]: row.split("|")[place].strip() for row in rows if row.startswith("| `")}
+    assert {name: f"{share} %" for name, share in page._CROWD.items()} == {name: stated[name] for name in MODELS}
+
+
+def test_what_is_not_near_is_not_shown(seeds):
+    drawn = page.results(label_text("The capital of France is Paris.", "fast", seeds), True)
+    assert "Nothing near" in drawn and "cosine 0." not in drawn.replace("a cosine of 0.4", "")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from edos_dataset.web.pasted import lines_of
 from edos_dataset.web.spaces import MAX_CHARACTERS, MAX_TURNS, Turn, read_line, read_paste
 
 DIALOGUE = "A: They let me go today.\n\nB: Oh no, I'm so sorry to hear that.\nA: Thank you."
@@ -38,6 +39,33 @@ def test_blank_lines_are_no_turns_and_the_limits_are_inclusive():
     ]
     longest = "\r\n\r\n".join(["A: " + "x" * MAX_CHARACTERS] * MAX_TURNS)
     assert len(read_paste(longest).turns) == MAX_TURNS
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("- Did you hear that? - Hear what? – No", ["- Did you hear that?", "- Hear what? – No"]),
+        ("– I was – you know – sad. – Oh.", ["– I was – you know – sad.", "– Oh."]),
+        ("well-known. - no dash first", ["well-known. - no dash first"]),
+        (
+            "WEBVTT\n\n00:01.000 --> 00:02.000\nIt is late,\n\n"
+            "00:03.000 --> 00:04.000\nand <i>cold</i>.\n- Is it? - Yes.",
+            ["It is late, and cold.", "- Is it?", "- Yes."],
+        ),
+        (
+            "1\n00:00:01,000 --> 00:00:02,000\nBEN: Come in.\nSit down.\n\n"
+            "2\n00:00:03,000 --> 00:00:04,000\nANNA: Thank you.",
+            ["BEN: Come in. Sit down.", "ANNA: Thank you."],
+        ),
+    ],
+)
+def test_subtitles_and_dialogues_in_one_line_are_read_as_what_they_are(text, lines):
+    assert lines_of(text) == lines
+
+
+def test_what_is_too_long_is_cut_where_that_is_wanted():
+    cut = read_paste("hi there\n" * 60, most=52, cut=True)
+    assert len(cut.turns) == 52 and "first 52 of 60 turns" in cut.warnings[0]
 
 
 @pytest.mark.parametrize(
