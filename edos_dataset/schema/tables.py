@@ -48,6 +48,7 @@ READING = pa.struct(
         "original_language": pa.string(),
         "bad_times": pa.int32(),  # times dropped as missing, decreasing or implausible
         "left_out": pa.map_(pa.string(), pa.int32()),  # of a chat: kind of what was not said → number
+        "faults": pa.list_(pa.string()),  # of the whole file: `sources.subtitles.faults`; null without any
     }
 )
 """How a file was read; kept in the run, not published."""

@@ -92,6 +92,7 @@ class Parsed:
         speakers: speaker of each line, if the file names any.
         kind: kind of the format found in the content; null for the one given by the file's name.
         left_out: kind of what was not said, such as notices and pictures in a chat → number.
+        faults: of the whole file (`subtitles.faults`).
     """
 
     ids: np.ndarray
@@ -107,6 +108,7 @@ class Parsed:
     speakers: list[str | None] | None = None
     kind: str | None = None
     left_out: dict[str, int] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Check that the columns have equal length; a reader that gets this wrong must not affect other files."""

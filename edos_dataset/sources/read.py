@@ -20,6 +20,7 @@ from edos_dataset.sources.documents import Document, ReadDocuments, rejected_fil
 from edos_dataset.sources.formats import code_of_others, formats, read_book
 from edos_dataset.sources.parsed import Facts, Parsed, refuse_longer
 from edos_dataset.sources.subtitles.bilingual import one_language
+from edos_dataset.sources.subtitles.faults import faults_of
 from edos_dataset.sources.subtitles.speakers import name_speakers, one_voice_a_block
 
 OTHER_FILE, OTHER_FILE_OF_BOOK = "other_file_of_film", "other_file_of_book"
@@ -78,13 +79,16 @@ class ReadFilms(ReadDocuments[Parsed]):
         return code_of_others()
 
     def tally(self, table: pa.Table) -> dict[str, int]:
-        """Count the files read by encoding, the times dropped, and the files in other languages by language."""
+        """Count the files read by encoding and by fault, the times dropped, and the files in other languages."""
         kept = table.filter(pc.is_null(table[REASON])) if REASON in table.column_names else table
         bad = int(pc.sum(pc.struct_field(kept["reading"], "bad_times")).as_py() or 0)
         counts = super().tally(table) | {"bad times": bad}
         for notes in pc.struct_field(kept["reading"], "left_out").to_pylist():
             for kind, number in notes or ():
                 counts[f"left out: {kind}"] = counts.get(f"left out: {kind}", 0) + number
+        for faults in pc.struct_field(kept["reading"], "faults").to_pylist():
+            for fault in faults or ():
+                counts[f"fault: {fault}"] = counts.get(f"fault: {fault}", 0) + 1
         return counts
 
     def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
@@ -100,6 +104,7 @@ class ReadFilms(ReadDocuments[Parsed]):
             parsed = one_language(parsed, self.language)
         if not format.whole_sentences:
             parsed = name_speakers(parsed) if self.names else one_voice_a_block(parsed)
+            parsed = replace(parsed, faults=faults_of(parsed, self.language))
         self._to_table(
             [replace(row, read=parsed)]
         )  # fails for content that no table can hold, such as a lone surrogate
@@ -136,6 +141,7 @@ class ReadFilms(ReadDocuments[Parsed]):
             "original_language": row.read.facts.original_language,
             "bad_times": row.read.bad_times,
             "left_out": list(row.read.left_out.items()) or None,
+            "faults": row.read.faults or None,
         }
 
     def _contents(self, rows: Sequence[Document[Parsed]]) -> list[pa.Array]:

@@ -248,6 +248,16 @@ def test_a_new_scene_is_an_error_too() -> None:
     assert row["expected_errors"] == pytest.approx(0.1 + 0.2 + 0.3 + 0.5 + 0.25)
 
 
+def test_faults_of_the_whole_file_lower_the_certainty() -> None:
+    """For each fault by the same factor; the expected errors agree with it."""
+    rows = dialogues([(None, 0.9)], [(None, 0.9)], [(None, 0.9)]).to_pylist()
+    for row, faults in zip(rows, (None, ["one"], ["one", "two"]), strict=True):
+        row["reading"] = {"faults": faults}
+    table = JudgeDialogues()(pa.Table.from_pylist(rows, schema=DIALOGUES))
+    assert table["certainty"].to_pylist() == pytest.approx([0.9, 0.9 * 0.2, 0.9 * 0.04])
+    assert table["expected_errors"].to_pylist() == pytest.approx([0.1, 0.1 + math.log(5), 0.1 + 2 * math.log(5)])
+
+
 def test_dialogues_that_are_not_sure_enough_leave_for_a_reason() -> None:
     """One of which nothing is known stays."""
     table = JudgeDialogues(least=0.5)(dialogues([(None, 0.4)], [(None, 0.5)], [(None, None)]))

@@ -80,6 +80,7 @@ def test_a_document_of_each_kind(tmp_path: Path) -> None:
         "original_language": "French",
         "bad_times": 2,
         "left_out": None,
+        "faults": None,
     }
     assert first["lines"][1] == {
         "id": 2,

@@ -102,7 +102,7 @@ def _check_unlinked(columns: Columns, name: str | None, where: str) -> None:
         raise BadRecord(where, "no dialogue id", why)
     if columns.unlinked:
         raise ValueError(
-            f"{where}: a turn has {columns.unlinked!r}, but no dialogue_id: name the column of the dialogues as "
+            f"{where}: a turn has {shown(columns.unlinked)}, but no dialogue_id: name the column of the dialogues as "
             "--id-column, or give --one-dialogue if all rows are one"
         )
 

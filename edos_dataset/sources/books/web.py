@@ -50,7 +50,9 @@ _DECLARED = re.compile(
     rb"""<(?:\?xml|meta)[^>]{0,200}?(?:encoding|charset)\s*=\s*["']?([A-Za-z0-9._-]+)""", re.IGNORECASE
 )
 _EMPTY = re.compile(r"<(?:script|style|title|iframe|textarea|a)\b[^<>]*/>", re.IGNORECASE)
-_WINDOWS_REFERENCE = re.compile(r"&#(?:0*1(?:2[89]|[345]\d)|[xX]0*[89][0-9a-fA-F]);?(?![0-9a-fA-F])")  # as browsers do
+_WINDOWS_REFERENCE = re.compile(
+    r"&#(?:0*1(?:2[89]|[345]\d)(?!\d)|[xX]0*[89][0-9a-fA-F](?![0-9a-fA-F]));?"
+)  # as browsers do
 _SKIPPED = "script style head svg math noscript template object iframe button select nav"
 _BLOCKS = "p div blockquote li td th tr dd dt section article body address center hr main header footer figure form"
 _ROLES: dict[str, Role] = {

@@ -46,10 +46,15 @@ def with_ends(cues: Sequence[Cue]) -> list[Cue]:
     ended = []
     for number, cue in enumerate(cues):
         if cue.lines:
-            spoken = cue.start + 1 + _SECONDS_A_CHARACTER * sum(map(len, cue.lines))
+            spoken = spoken_until(cue.start, cue.lines)
             later = (other.start for other in cues[number + 1 : number + 20] if other.start > cue.start)
             ended.append(cue._replace(end=min(spoken, next(later, spoken))))
     return ended
+
+
+def spoken_until(start: float, lines: Sequence[str]) -> float:
+    """Return when lines that are spoken from `start` on are over, in seconds, even if they are spoken slowly."""
+    return start + 1 + _SECONDS_A_CHARACTER * sum(map(len, lines))
 
 
 def number_of(value: object, scale: float = 1.0) -> float:

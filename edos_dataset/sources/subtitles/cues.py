@@ -14,6 +14,7 @@ from math import isnan
 
 import numpy as np
 
+from edos_dataset.sources.subtitles.cue import spoken_until
 from edos_dataset.sources.subtitles.times import BACKWARD
 
 DAY, HOUR = 24 * 3600.0, 3600.0
@@ -29,6 +30,8 @@ _DASHES = ("-", "–", "—")
 _PHRASE = 5  # words; a phrase this long is not repeated by chance without a pause
 _WORDS, _FEW = 0.6, 10  # minimum fraction and number of one-word blocks in files with one word per block
 _LONGEST_RUN = 60  # words
+_AT_ONCE, _LONGEST_CUE = 0.02, 80  # seconds between the words of one cue, and its characters
+_PAUSES = 0.05  # least fraction of words after a pause in files that were cut from cues
 _SPOKEN_RATE = 25.0  # letters per second; a text shown for less time was not spoken again
 _MARKUP = re.compile(r"<[^<>]*>|\{[^{}]*\}")
 _ENDS = re.compile(r"[.!?…][\"'”’»)\]]*$")
@@ -163,6 +166,8 @@ def _without_repeats(blocks: list[Block]) -> list[Block]:
         _go_on(result[-1], after, *pair, lines)
         if after.lines[lines:]:
             result.append(Block(after.start, after.end, after.lines[lines:], after.speaker, after.voices[lines:]))
+    for block in result if always else ():  # the last line before a silence stays until somebody speaks again
+        block.end = min(block.end, round(spoken_until(block.start, block.lines), 3))
     return result
 
 
@@ -232,11 +237,17 @@ def _go_on(last: Block, block: Block, before: list[str], now: list[str], lines: 
         last.end = max(last.end, block.end)
 
 
+def _is_one_cue(last: Block, block: Block) -> bool:
+    """Return whether a word follows without any pause, as where the cues of a file were cut into words."""
+    return abs(block.start - last.end) <= _AT_ONCE and len(last.lines[-1]) + len(block.lines[0]) < _LONGEST_CUE
+
+
 def _join_words(blocks: list[Block]) -> list[Block]:
     """Join the blocks of a file with one word per block, up to the end of a sentence or a pause."""
     alone = sum(len(block.lines) == 1 and " " not in block.lines[0] for block in blocks)
     if alone < _FEW or alone < _WORDS * len(blocks):
         return blocks
+    pauses = sum(after.start - before.end > _AT_ONCE for before, after in pairwise(blocks)) >= _PAUSES * len(blocks)
     result: list[Block] = []
     for block in blocks:
         last = result[-1] if result else None
@@ -244,7 +255,7 @@ def _join_words(blocks: list[Block]) -> list[Block]:
             last is None
             or len(block.lines) != 1
             or not last.lines
-            or _ENDS.search(_plain(last.lines[-1]))
+            or (_ENDS.search(_plain(last.lines[-1])) and not (pauses and _is_one_cue(last, block)))
             or not block.start - last.end <= 1
             or last.lines[-1].count(" ") >= _LONGEST_RUN
             or (last.speaker, last.voices[-1:]) != (block.speaker, block.voices[-1:])

@@ -34,6 +34,7 @@ _MAYBE_ODD = re.compile(r"-\d|\d{3}:")
 _ODD_TIME = re.compile(
     r"^[^\S\n]*(?:-|\d+:?-|\d{3,}:)[^\n]*-->[^\n]*$|^[^\n]*-->[^\S\n]*(?:-|\d+:?-|\d{3,}:)[^\n]*$", re.MULTILINE
 )
+_LEADING_COLON = re.compile(r"(?<!\d):(?=\d\d:\d\d[.,])")  # pysubs2 takes it for an hour
 _INNER_TIME = re.compile(r"<[\d:.,]+>")
 _ARROW = "-->"
 _FIRST_BLOCK = "00:00:00,000 --> 00:00:00,000\n"
@@ -121,7 +122,9 @@ def _read_cues(text: str, kind: str) -> Iterator[Block]:
     refuse_more("times", text.count(_ARROW), MOST_LINES)
     refuse_longer(text.split("\n"))
     # pysubs2 would drop the text before the first readable time; a block inserted before it receives that text.
-    first = _FIRST_BLOCK.replace(",", ".") if kind == "vtt" else _FIRST_BLOCK
+    first = _FIRST_BLOCK
+    if kind == "vtt":
+        first, text = first.replace(",", "."), _LEADING_COLON.sub(" ", text)
     text = first + _hide_odd_times(_INNER_TIME.sub("", text))
     events = pysubs2.SSAFile.from_string(text, format_=kind, keep_html_tags=True)
     for number, event in enumerate(events):

@@ -192,6 +192,8 @@ def test_a_page_of_300_million_letters_is_refused():
         ("<p>One line<br>and one.</p>", ["One line and one."]),
         ("<pre>“Who is\nit?”\n\n“I,” <i>said\nshe</i>.\n \n“Oh.”</pre>", ["“Who is it?”", "“I,” said she.", "“Oh.”"]),
         ("<p>&#147;I&#146;m here&#151;now.&#x94;</p>", ["“I’m here—now.”"]),
+        ("<p>&#147;Father!&#148; said he. &#x93;And you.&#148;</p>", ["“Father!” said he. “And you.”"]),
+        ("<p>&#1479;&#147 No.&#148;</p>", ["\u05c7“ No.”"]),
         ("<p><q>Who is it?</q> said she. <q>“I,”</q> said he.</p>", ["“Who is it?” said she. “I,” said he."]),
         ("<p><q>He said <q>no</q> to me.</q></p>", ["“He said ‘no’ to me.”"]),
         ("<p>“<q>Who?</q>” said she.<p>No end tags.", ["“Who?” said she.", "No end tags."]),

@@ -42,6 +42,30 @@ def test_a_line_that_rolls_up_is_read_when_it_appears(height: int, gap: float) -
     assert read(srt(*blocks)) == ONCE
 
 
+def test_a_rolled_line_is_not_spoken_until_the_next_one_ends_a_silence() -> None:
+    blocks = [
+        (
+            2.0 * place + (20 if place > 4 else 0),
+            2.0 * place + (22 if place >= 4 else 2),
+            "\n".join(LINES[max(place - 1, 0) : place + 1]),
+        )
+        for place in range(len(LINES))
+    ]
+    parsed = parse_subtitles(srt(*blocks).encode())
+    assert parsed.texts == LINES
+    assert parsed.ends[3] == 8 and 8 + 2 < parsed.ends[4] < 13 and parsed.starts[5] == 30
+
+
+def test_cues_that_were_cut_into_words_are_whole_again() -> None:
+    """Two sentences of a cue are said without a pause, where other words follow after one."""
+    blocks = []
+    for place in range(0, len(LINES), 2):
+        words = f"{LINES[place]} {LINES[place + 1]}".split()
+        step = 3.5 / len(words)
+        blocks += [(4 * place + n * step, 4 * place + (n + 1) * step, word) for n, word in enumerate(words)]
+    assert read(srt(*blocks)) == [(4.0 * place, f"{LINES[place]} {LINES[place + 1]}") for place in range(0, 10, 2)]
+
+
 def test_words_painted_on_one_by_one_are_a_line() -> None:
     blocks = []
     for place, line in enumerate(LINES):
@@ -157,3 +181,11 @@ def test_two_speakers_may_say_the_same():
     )
     text = f"1\n00:14:19,179 --> 00:14:22,862\n{first}\n\n2\n00:14:22,863 --> 00:14:24,286\n{second}\n"
     assert parse_subtitles(text.encode()).texts.count("- How do you do, my friend?") == 2
+
+
+def test_a_colon_before_a_time_is_no_hour() -> None:
+    text = (
+        "WEBVTT\n\n00:01.000 --> 00:02.000\nOne.\n\n"
+        "Anna d:00:04.000 --> 00:00:05.900\nTwo.\n\n:00:08.000 --> 00:09.000\nThree."
+    )
+    assert read(text)[-1] == (8.0, "Three.")
