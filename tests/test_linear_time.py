@@ -20,6 +20,7 @@ from edos_dataset.languages.detection import contradict_language, guess_language
 from edos_dataset.segmentation.turns.tokens import hash_tokens
 from edos_dataset.sources.detokenize import detokenize
 from edos_dataset.sources.encodings import decode
+from edos_dataset.sources.formats import formats_by_suffix
 from edos_dataset.sources.parsed import ReadError
 from edos_dataset.sources.subtitles.opus import parse_opus
 from edos_dataset.sources.subtitles.text import parse_subtitles
@@ -163,6 +164,62 @@ READERS = {
         'a<time id="T1S" value="0"/>' * (len(text) // 20)
     ),
 }
+
+
+def _many(suffix, head, each, foot=""):
+    """Return a reader, and a function from a size to a file of many cues or messages."""
+    reader = formats_by_suffix()[suffix].reader
+
+    def text(size):
+        number = max(size // len(each), 1)
+        return head + "".join(each.format(n=n, h=n // 3600, m=n // 60 % 60, s=n % 60) for n in range(number)) + foot
+
+    return lambda text: _read(reader, text.encode()), text
+
+
+MANY = {
+    "whatsapp": _many(".txt", "", "[04.01.2{h}, 1{h}:{m:02}:{s:02}] Anna: No {n}.\n"),
+    "telegram": _many(
+        ".json",
+        '{"messages": [',
+        '{{"type": "message", "date_unixtime": "{n}", "from": "A", "text": ["No", "{n}"]}},',
+        "{}]}",
+    ),
+    "discord": _many(".csv", "Author,Date,Content\n", "a,2026-01-04T1{h}:{m:02}:{s:02}Z,No {n}.\n"),
+    "slack": _many(
+        ".json",
+        "[",
+        '{{"type": "message", "user": "U{s}", "ts": "{n}.0", "text": "<@U1> {n}"}},',
+        '{"type": 0, "ts": 0}]',
+    ),
+    "messenger": _many(
+        ".json",
+        '{"participants": [], "messages": [',
+        '{{"sender_name": "A", "timestamp_ms": {n}, "content": "No {n}."}},',
+        "{}]}",
+    ),
+    "transcript": _many(
+        ".json", '{"segments": [', '{{"start": {n}, "end": {n}.9, "speaker": "S{s}", "text": "No {n}."}},', "{}]}"
+    ),
+    "voices": _many(
+        ".vtt", "WEBVTT\n\n", "{h:02}:{m:02}:{s:02}.000 --> {h:02}:{m:02}:{s:02}.900\n<v Ann>No {n}.</v>\n\n"
+    ),
+    "rolling": _many(".srt", "", "{h:02}:{m:02}:{s:02},000 --> {h:02}:{m:02}:{s:02},900\nAnd so on\n{n}\n\n"),
+    "backward": _many(".srt", "", "00:{s:02}:{m:02},000 --> 00:{s:02}:{m:02},900\nNo {n}.\n\n"),
+    "a word a cue": _many(".srt", "", "{h:02}:{m:02}:{s:02},000 --> {h:02}:{m:02}:{s:02},999\nword{n}\n\n"),
+    "youtube xml": _many(
+        ".srv3", "<timedtext><body>", '<p t="{n}000" d="900"><s>No</s><s> {n}</s></p>', "</body></timedtext>"
+    ),
+    "youtube json": _many(
+        ".json3", '{"wireMagic": "pb3", "events": [', '{{"tStartMs": {n}000, "segs": [{{"utf8": "{n}"}}]}},', "{}]}"
+    ),
+    "sbv": _many(".sbv", "", "{h}:{m:02}:{s:02}.000,{h}:{m:02}:{s:02}.900\nNo {n}.\n\n"),
+    "microdvd": _many(".sub", "", "{{{n}0}}{{{n}9}}No {n}.|Yes.\n"),
+    "ttml": _many(".ttml", "<tt><body><div>", '<p begin="{n}s" end="{n}.9s">No<br/>{n}</p>', "</div></body></tt>"),
+    "sami": _many(".smi", "<SAMI>", "<SYNC Start={n}000><P Class=EN>No {n}."),
+    "lrc": _many(".lrc", "", "[{n}:00.00][{n}:30.00]No {n}.\n"),
+}
+
 FUNCTIONS = {
     **{
         name: value
@@ -198,3 +255,9 @@ KNOWN = ("\u0301\u0316", '" ', "' ", "made& ", " & edited", " & Edited ", "x{\\p
 def test_functions_take_time_in_proportion_to_the_text(name):
     texts = [lambda size, known=known: known * (size // len(known)) + "\0!" for known in (*KNOWN, *"<{[(&-. a1")]
     assert check_growth(FUNCTIONS[name], texts, per_character=2e-5) is None
+
+
+@pytest.mark.parametrize("kind", MANY)
+def test_files_of_many_cues_take_time_in_proportion_to_their_number(kind):
+    read, text = MANY[kind]
+    assert check_growth(read, [text], per_character=4e-5) is None

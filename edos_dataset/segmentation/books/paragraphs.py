@@ -18,7 +18,8 @@ _OPENING = 0.3  # fraction of the paragraphs in quotes that a dash answers; belo
 _LESS_USUAL = 0.05  # fraction of the paragraphs of the leading style
 
 _STRAIGHT = re.compile(r'"(?<![^\s(\[—–_-]")(?=\S)')
-_SINGLE_CLOSE = re.compile(r"[’'](?<=[.,!?;:…—–)-][’'])(?!\w)")
+_SINGLE_CLOSE = re.compile(r"[’'](?<=[.,!?;:…—–)”\"-][’'])(?!\w)")
+_LOGICAL_CLOSE = re.compile(r"[’'](?:(?<=[.,!?;:…—–)”\"-][’'])(?!\w)|(?<=\w[’'])(?=[.,](?:\s|$)))")
 _SENTENCE = re.compile(r"[.!?…;:](?:\s|$)")
 _CLAUSE = re.compile(r"[,.!?…;:](?:\s|$)")
 _BRACKETS = re.compile(r"\(([^()]{4,90})\)")
@@ -134,11 +135,11 @@ def _openings(whole: str, pair: Quotes) -> int:
 @cache
 def _patterns(pair: Quotes) -> tuple[re.Pattern[str], re.Pattern[str]]:
     opening, closing = map(re.escape, pair)
-    before_close = r".,!?;:…—–-" if pair.closing in "'’" else r"\w.,!?;:…—–)_-"  # those two are apostrophes, too
-    return (
-        re.compile(rf"{opening}(?<!{_NOT_BEFORE}{opening}){_AFTER}"),
-        re.compile(rf"{closing}(?<=[{before_close}]{closing})(?!\w)"),
-    )
+    if pair.closing in "'’":  # apostrophes, too
+        closed = rf"(?:(?<=[.,!?;:…—–-]{closing})(?!\w)|(?<=\w{closing})(?=,\s))"
+    else:
+        closed = rf"(?<=[\w.,!?;:…—–)_-]{closing})(?!\w)"
+    return re.compile(rf"{opening}(?<!{_NOT_BEFORE}{opening}){_AFTER}"), re.compile(closing + closed)
 
 
 def parts_of(text: str, styles: Styles, rules: Rules) -> Parts | None:
@@ -336,11 +337,15 @@ def _continues(speech: str, place: int, rules: Rules) -> bool:
 
 def _marked(text: str, mark: str, elisions: tuple[str, ...]) -> str:
     """Replace single quotes by OPEN and CLOSE. An elision ("'tis") opens speech only where none is open and a closing
-    quote follows it before the next opening one: "'Is it late?' said he".
+    quote follows it before the next opening one: "'Is it late?' said he". In a paragraph that begins with speech, a
+    mark may also stand behind the closing quote: "'It is late', said he".
     """
-    found = _single_open(mark, elisions).finditer(text)
+    begins = text.startswith(mark)
+    found = _single_open(mark, elisions, begins).finditer(text)
     marks = [(each.start(), OPEN if each["elision"] is None else "elision") for each in found]
-    marks = sorted([*marks, *((each.start(), CLOSE) for each in _SINGLE_CLOSE.finditer(text))])
+    marks = sorted(
+        [*marks, *((each.start(), CLOSE) for each in (_LOGICAL_CLOSE if begins else _SINGLE_CLOSE).finditer(text))]
+    )
     signs, is_open = list(text), False
     for number, (place, sign) in enumerate(marks):
         if sign == "elision":
@@ -354,9 +359,10 @@ def _marked(text: str, mark: str, elisions: tuple[str, ...]) -> str:
 
 
 @cache
-def _single_open(mark: str, elisions: tuple[str, ...]) -> re.Pattern[str]:
+def _single_open(mark: str, elisions: tuple[str, ...], begins: bool) -> re.Pattern[str]:
     spared = "|".join(map(re.escape, sorted(elisions))) or "(?!)"
-    word = r"(?![^‘’'.,!?;]{1,40}(?<=\w)[’'](?!\w))"  # a quoted word has no mark before its closing quote
+    after = r"\w|[.,](?:\s|$)" if begins else r"\w"
+    word = rf"(?![^‘’'.,!?;]{{1,40}}(?<=\w)[’'](?!{after}))"  # a quoted word has no mark before its closing quote
     return re.compile(rf"{mark}(?<![^\s(\[—–_-]{mark})(?=\S){word}(?P<elision>(?=(?i:{spared})\b))?")
 
 

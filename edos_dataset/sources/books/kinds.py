@@ -38,6 +38,12 @@ _TRANSCRIBER = re.compile(
     r"|character set encoding|html version by)",
     re.IGNORECASE,
 )
+_EDITION = re.compile(
+    r"(?:imprint|colophon|uncopyright|about this (?:digital )?(?:edition|e-?book)|à propos de cette édition.{0,20}"
+    r"|über diese (?:digitale )?ausgabe|sobre est[ae] (?:edición|edição|libro).{0,20}"
+    r"|informazioni su questa edizione.{0,20}|over deze (?:digitale )?uitgave|erről a (?:digitális )?kiadásról)$",
+    re.IGNORECASE,
+)
 _BRACKETED = re.compile(
     r"\s*\[(?:foot-?note|fu(?:ß|ss)note|voetnoot|nota|note|illustra|ilustra|abbildung|sidenote|transcriber|lábjegyzet"
     r"|\d{1,3}\]\s|[*†‡A-H]\]\s)",
@@ -195,6 +201,11 @@ def could_be_title(text: str) -> bool:
 def opens_contents(text: str) -> bool:
     """Whether a heading opens a table of contents or a list of pictures."""
     return bool(_CONTENTS.match(text.strip(" ._=*")))
+
+
+def opens_edition(text: str) -> bool:
+    """Whether a line is the heading of a part about the electronic edition, such as "Colophon"."""
+    return len(text) < _LONGEST_TITLE and bool(_EDITION.match(text.strip(" ._=*\n")))
 
 
 def opens_transcriber(text: str) -> bool:

@@ -41,6 +41,7 @@ _START = re.compile(
 )
 _END = re.compile(
     r"\n[ \t]*(?i:\*\*\* ?END OF TH(?:E|IS) PROJECT GUTENBERG|End of (?:the |this )?Project Gutenberg"
+    r"|(?:Ende|Fin|Fine|Fim|Einde|Slut)\b[^\n]{0,24}\b(?:Proje[ck]?t|Proyecto|Progetto|Projeto)s? Gutenberg"
     r"|\*\*\* ?START[* ]+(?:OF )?THE SMALL PRINT!)"
 )
 _FIELD = re.compile(

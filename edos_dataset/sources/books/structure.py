@@ -16,6 +16,7 @@ from edos_dataset.sources.books.kinds import (
     is_prose,
     is_title,
     opens_contents,
+    opens_edition,
     opens_transcriber,
 )
 
@@ -23,6 +24,7 @@ _MOST_ENTRIES = 600  # paragraphs of a table of contents
 _MOST_TABLES = 20  # tables of contents and lists of pictures
 _LONGEST_NOTE = 60  # paragraphs of a footnote
 _BACK = 0.9  # fraction of a book; a transcriber's notes that begin after it extend to the end
+_OF_EDITION = 40  # paragraphs at either end that may be about the electronic edition
 _BEGINS = frozenset("\"“”„‟'‘‚«»‹›「『—–―-")  # quotes and dashes with which speech begins
 _ENDS = frozenset(".!?,;:»”\"'’")
 _MARKS = re.compile(r"_(?<!__)(?!_)")
@@ -163,6 +165,7 @@ def structure(paragraphs: Sequence[str], blanks: Sequence[int], kinds: list[str]
     )
     _mark_title_page(paragraphs, kinds, cues, table_end)
     _mark_transcriber(paragraphs, kinds)
+    _mark_edition(paragraphs, kinds)
     return tuple(_blocks(paragraphs, blanks, kinds, cues))
 
 
@@ -337,3 +340,14 @@ def _mark_transcriber(paragraphs: Sequence[str], kinds: list[str]) -> None:
         if kinds[place] in (CONTENTS, HEADING) and opens_transcriber(paragraphs[place]):
             kinds[place:] = [CONTENTS] * (len(kinds) - place)
             return
+
+
+def _mark_edition(paragraphs: Sequence[str], kinds: list[str]) -> None:
+    """Mark what is said about the electronic edition at either end of a book, each from its heading to the next."""
+    number = len(paragraphs)
+    for begin, end in ((0, min(_OF_EDITION, number)), (max(number - _OF_EDITION, 0), number)):
+        inside = False
+        for place in range(begin, end):
+            inside = opens_edition(paragraphs[place]) or (inside and kinds[place] != HEADING)
+            if inside:
+                kinds[place] = CONTENTS

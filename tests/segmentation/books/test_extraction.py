@@ -273,6 +273,50 @@ def test_nothing_of_nothing(language: str) -> None:
         assert extract(blocks, load_rules(language), Speech()).reason == "no_dialogue"
 
 
+NESTED = {
+    "en, marks behind the quotes": (
+        "en",
+        "‘ ’",
+        [
+            "‘He told me “go away” and left’, said Tom.",
+            "‘And you’, cried Ann, ‘told your mother’.",
+            "‘I said: “Never.”’",
+            "‘The boys’ mother, was it?’",
+        ],
+        [
+            "He told me “go away” and left",
+            "And you told your mother",
+            "I said: “Never.”",
+            "The boys’ mother, was it?",
+        ],
+    ),
+    "en, over paragraphs": (
+        "en",
+        "‘ ’",
+        ["‘He said “no.”", "‘And then he left,’ said Tom.", "‘He said “no”?’"],
+        ["He said “no.” And then he left,", "He said “no”?"],
+    ),
+    "nl, marks behind the quotes": (
+        "nl",
+        "‘ ’",
+        ["‘Hij zei “ga weg” en ging’, zei Anna.", "‘Wat heb je gezegd?’", "‘“Nooit”’, zei Anna."],
+        ["Hij zei “ga weg” en ging", "Wat heb je gezegd?", "“Nooit”"],
+    ),
+    "de": (
+        "de",
+        "» «",
+        ["»Er sagte ›geh weg‹ und ging«, sagte Anna.", "»Und du sagtest: ›Niemals.‹«"],
+        ["Er sagte ›geh weg‹ und ging", "Und du sagtest: ›Niemals.‹"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("language", "style", "paragraphs", "heard"), NESTED.values(), ids=NESTED.keys())
+def test_hears_quotes_within_quotes(language: str, style: str, paragraphs: list[str], heard: list[str]) -> None:
+    """What somebody quotes is part of what they say, in a book whose quotes are known."""
+    assert texts(of([*FILLER[style] * 10, "# Chapter 2", *paragraphs], language))[-1] == heard
+
+
 @pytest.mark.parametrize("style", FILLER)
 def test_style_is_named(style: str) -> None:
     """The style found is named."""

@@ -116,6 +116,14 @@ def test_title_page_contents_and_the_first_chapter():
     assert {block.kind for block in found[:6]} == {CONTENTS}
 
 
+def test_what_is_said_about_the_electronic_edition_is_no_part_of_the_book():
+    said = '"It is free," says the note.'
+    text = f"Imprint\n\n{said}\n\nCHAPTER I\n\n{PROSE}\n\n" + f"{PROSE}\n\n" * 80
+    text += f"The colophon was gilt.\n\nColophon\n\n{said}\n\nAbout this digital edition\n\n{said}\n"
+    assert said not in blocks(text, PARAGRAPH) and "The colophon was gilt." in blocks(text, PARAGRAPH)
+    assert blocks(text, CONTENTS).count(said) == 3
+
+
 def test_a_footnote_continues_until_its_bracket_closes():
     note = f"[Footnote 1: It begins.\n\n{PROSE}\n\nIt ends.]"
     assert len(blocks(padded(note), NOTE)) == 3
@@ -199,6 +207,8 @@ ENDS = (
     "*** END OF THE PROJECT GUTENBERG EBOOK TWO DOORS ***\nlicence\n",
     "End of the Project Gutenberg EBook of Two Doors, by Ann Nobody\n\n*** END OF THIS PROJECT GUTENBERG EBOOK",
     "End of Project Gutenberg's Two Doors\n",
+    "Ende dieses Projekt Gutenberg Etextes Two Doors\n",
+    "Fin del Proyecto Gutenberg\n",
     "***START**THE SMALL PRINT!**FOR PUBLIC DOMAIN EBOOKS**START***\nlicence",
 )
 
