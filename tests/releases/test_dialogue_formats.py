@@ -373,3 +373,17 @@ def test_memory_does_not_grow_with_the_file(form, tmp_path):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 4 << 20
+
+
+LONG_NAMES = {
+    "a.jsonl": b"\xff" * 9_000,
+    "a.json": b'[{"' + b"x" * 9_000 + b'": "Hi."}]',
+}
+
+
+@pytest.mark.parametrize("name", LONG_NAMES)
+def test_messages_stay_short_whatever_a_file_holds(name, tmp_path):
+    (tmp_path / name).write_bytes(LONG_NAMES[name])
+    with pytest.raises(ValueError, match="a.json") as refusal:
+        list(read_source(tmp_path / name, 100))
+    assert len(str(refusal.value)) < 500

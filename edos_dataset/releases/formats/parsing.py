@@ -22,7 +22,7 @@ from edos_dataset.releases.formats.records import (
     checked_text,
 )
 from edos_dataset.releases.formats.selection import Selection
-from edos_dataset.text import shown
+from edos_dataset.text import clipped, shown
 
 ROLES = ("role", "from")
 """Keys of the role of a chat message; messages with some roles are not turns."""
@@ -135,7 +135,7 @@ def _no_content_of(key: str, content: object, must_be_list: bool, where: str) ->
 def _no_record(value: object, meant: Selection, where: str) -> BadRecord:
     wanted = f"the key {meant.column!r}" if meant.column is not None else WANTED
     likely = [
-        str(key)
+        clipped(str(key), 80)
         for key, inner in (value.items() if isinstance(value, Mapping) else ())
         if isinstance(inner, str | list) and inner
     ]

@@ -172,7 +172,7 @@ def _not_utf_8(text: str, where: str) -> BadRecord | None:
     other = other_bytes(text)
     if other is None:
         return None
-    why = f"{other!r} is not UTF-8; correct the line, or save the file as UTF-8, `iconv -f cp1252 -t utf-8`"
+    why = f"{shown(other)} is not UTF-8; correct the line, or save the file as UTF-8, `iconv -f cp1252 -t utf-8`"
     return BadRecord(where, "not UTF-8", why)
 
 

@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from edos_dataset.sources.chats.messages import NOTICE, Conversation, seconds
+from edos_dataset.sources.parsed import ReadError
 
 _SAID = ("Default", "Reply", "ThreadStarterMessage", "0", "19")
 _EMOJI = re.compile(r"<a?(:\w+:)\d+>")
@@ -41,9 +42,17 @@ def is_discord_csv(header: str) -> bool:
 
 
 def read_discord_csv(text: str) -> Conversation:
-    """Return the conversation of a table."""
+    """Return the conversation of a table.
+
+    Raises:
+        ReadError: it is no valid CSV.
+    """
     found = Conversation()
-    for row in csv.DictReader(io.StringIO(text.lstrip("\ufeff"))):
+    try:
+        rows = list(csv.DictReader(io.StringIO(text.lstrip("\ufeff"), newline=None)))
+    except csv.Error as error:
+        raise ReadError("not_a_chat", f"a table of Discord that cannot be read ({error}); export it again") from error
+    for row in rows:
         named = {(name or "").casefold(): value or "" for name, value in row.items() if not isinstance(value, list)}
         found.add(_time(named.get("date", "")), named.get("author"), _EMOJI.sub(r"\1", named.get("content", "")))
     return found

@@ -50,7 +50,7 @@ def read_chat(data: bytes, language: str = "en") -> Parsed:
         ReadError: with the reason not_a_chat, unknown_encoding or not_subtitles (binary data).
     """
     text, encoding, confidence = decode(data, None, language)
-    found = conversation_of(text.replace("\r\n", "\n"))
+    found = conversation_of(text.replace("\r\n", "\n").replace("\r", "\n"))
     refuse_more("messages", len(found.messages), MOST_LINES)
     messages = sorted(found.messages, key=lambda message: message.time)
     if not messages:

@@ -33,44 +33,47 @@ def faults_of(parsed: Parsed, language: str) -> list[str]:
         parsed: its lines as on a screen, not whole sentences or messages.
         language: code of its language.
     """
-    blocks = parsed.first_blocks
-    if not len(blocks):
+    if not parsed.texts:
         return []
-    letters = np.bincount(blocks, [sum(map(str.isalnum, text)) for text in parsed.texts])
-    durations = np.full(len(letters), np.nan)
-    durations[blocks] = parsed.ends - parsed.starts
     found = []
-    if _is_garbled(letters, durations):
+    relation, number = relation_of_times(parsed)
+    if number >= _FEWEST_CUES and relation + _ERROR / math.sqrt(number) < _RELATED:
         found.append(GARBLED_TIMES)
-    if primary_language(language) not in _UNMARKED and _has_no_marks(parsed.texts):
+    ends, words = sentence_ends(parsed)
+    if primary_language(language) not in _UNMARKED and words >= _FEWEST_WORDS and ends < _MARKS:
         found.append(NO_PUNCTUATION)
+    letters = _letters(parsed)
     if letters[letters > _LONG].sum() > _LONG_SHARE * letters.sum():
         found.append(LONG_CUES)
     return found
 
 
-def _is_garbled(letters: np.ndarray, durations: np.ndarray) -> bool:
+def relation_of_times(parsed: Parsed) -> tuple[float, int]:
+    """Return the rank correlation of letters and duration of the cues, 0 if one is constant, and the number of cues
+    with both.
+    """
+    letters = _letters(parsed)
+    durations = np.full(len(letters), np.nan)
+    durations[parsed.first_blocks] = parsed.ends - parsed.starts
     known = ~np.isnan(durations) & (letters > 0)
-    number = int(known.sum())
-    if number < _FEWEST_CUES:
-        return False
-    return _correlation(letters[known], durations[known]) + _ERROR / math.sqrt(number) < _RELATED
+    ranks = [_ranks(column[known]) for column in (letters, durations)]
+    if not known.any() or not all(np.ptp(rank) for rank in ranks):
+        return 0.0, int(known.sum())
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1]), int(known.sum())
 
 
-def _correlation(one: np.ndarray, other: np.ndarray) -> float:
-    """Return the rank correlation of two columns, 0 if one of them is constant."""
-    ranks = [_ranks(column) for column in (one, other)]
-    if not all(np.ptp(rank) for rank in ranks):
-        return 0.0
-    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+def sentence_ends(parsed: Parsed) -> tuple[float, int]:
+    """Return the number of ends of sentences a word, and the number of words."""
+    words = sum(len(text.split()) for text in parsed.texts)
+    return sum(len(_END.findall(text)) for text in parsed.texts) / max(words, 1), words
+
+
+def _letters(parsed: Parsed) -> np.ndarray:
+    """Return the number of letters of each cue."""
+    return np.bincount(parsed.first_blocks, [sum(map(str.isalnum, text)) for text in parsed.texts])
 
 
 def _ranks(values: np.ndarray) -> np.ndarray:
     _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks: np.ndarray = (np.cumsum(counts) - (counts - 1) / 2)[places]
     return ranks
-
-
-def _has_no_marks(texts: list[str]) -> bool:
-    words = sum(len(text.split()) for text in texts)
-    return words >= _FEWEST_WORDS and sum(len(_END.findall(text)) for text in texts) < _MARKS * words

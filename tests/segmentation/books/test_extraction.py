@@ -281,13 +281,13 @@ NESTED = {
             "‘He told me “go away” and left’, said Tom.",
             "‘And you’, cried Ann, ‘told your mother’.",
             "‘I said: “Never.”’",
-            "‘The boys’ mother, was it?’",
+            "‘Were you right, then?’",
         ],
         [
             "He told me “go away” and left",
-            "And you told your mother",
+            "And you, told your mother",
             "I said: “Never.”",
-            "The boys’ mother, was it?",
+            "Were you right, then?",
         ],
     ),
     "en, over paragraphs": (

@@ -95,6 +95,15 @@ def test_discord_as_json_and_as_a_table() -> None:
     assert read(table) == (wanted, {"media": 1})
 
 
+def test_discord_tables_with_odd_line_ends() -> None:
+    assert read("Author,Date,Content\ra,2026-01-04T19:03:00Z,Now?\rb,2026-01-04T19:05:00Z,No.\r")[0] == [
+        (0.0, "a", "Now?"),
+        (120.0, "b", "No."),
+    ]
+    with pytest.raises(ReadError, match="cannot be read .field larger than field limit"):
+        read("Author,Date,Content\na,2026-01-04T19:03:00Z," + "x" * 140_000)
+
+
 def test_slack() -> None:
     messages = [
         {"type": "message", "user": "U2", "text": "I know <@U1> &lt;3 <http://a.b|this>", "ts": "120.5"},
