@@ -7,7 +7,7 @@ which it first appeared.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import isnan
@@ -149,7 +149,7 @@ def _longest_rise(values: Sequence[float]) -> list[int]:
 
 
 def _without_repeats(blocks: list[Block]) -> list[Block]:
-    shown = [[_plain(line) if "<" in line or "{" in line else line for line in block.lines] for block in blocks]
+    shown = [list(map(_shown, block.lines)) for block in blocks]
     shared = _shared_lines(blocks, shown)
     number = sum(map(bool, shared))
     if not number:
@@ -166,9 +166,14 @@ def _without_repeats(blocks: list[Block]) -> list[Block]:
         _go_on(result[-1], after, *pair, lines)
         if after.lines[lines:]:
             result.append(Block(after.start, after.end, after.lines[lines:], after.speaker, after.voices[lines:]))
-    for block in result if always else ():  # the last line before a silence stays until somebody speaks again
-        block.end = min(block.end, round(spoken_until(block.start, block.lines), 3))
+    _end_when_spoken(result if always else ())
     return result
+
+
+def _end_when_spoken(blocks: Iterable[Block]) -> None:
+    """End the blocks of rolling captions when they are spoken: the last line before a silence stays to its end."""
+    for block in blocks:
+        block.end = min(block.end, round(spoken_until(block.start, block.lines), 3))
 
 
 def _shared_lines(blocks: Sequence[Block], shown: Sequence[list[str]]) -> list[int]:
@@ -180,6 +185,10 @@ def _shared_lines(blocks: Sequence[Block], shown: Sequence[list[str]]) -> list[i
         if again and _touch(blocks[place - 1], blocks[place]):
             shared[place] = _shared(before, after)
     return shared
+
+
+def _shown(line: str) -> str:
+    return _plain(line) if "<" in line or "{" in line else line
 
 
 def _plain(line: str) -> str:
@@ -251,17 +260,24 @@ def _join_words(blocks: list[Block]) -> list[Block]:
     result: list[Block] = []
     for block in blocks:
         last = result[-1] if result else None
-        if (
-            last is None
-            or len(block.lines) != 1
-            or not last.lines
-            or (_ENDS.search(_plain(last.lines[-1])) and not (pauses and _is_one_cue(last, block)))
-            or not block.start - last.end <= 1
-            or last.lines[-1].count(" ") >= _LONGEST_RUN
-            or (last.speaker, last.voices[-1:]) != (block.speaker, block.voices[-1:])
-        ):
-            result.append(Block(block.start, block.end, list(block.lines), block.speaker, block.voices))
-        else:
+        if last and _goes_on(last, block) and (not _ends(last) or (pauses and _is_one_cue(last, block))):
             last.lines[-1] += " " + block.lines[0]
             last.end = block.end
+        else:
+            result.append(Block(block.start, block.end, list(block.lines), block.speaker, block.voices))
     return result
+
+
+def _ends(block: Block) -> bool:
+    return _ENDS.search(_plain(block.lines[-1])) is not None
+
+
+def _goes_on(last: Block, block: Block) -> bool:
+    """Return whether the same person goes on with a word, without a pause of more than a second."""
+    return (
+        len(block.lines) == 1
+        and len(last.lines) > 0
+        and block.start - last.end <= 1
+        and last.lines[-1].count(" ") < _LONGEST_RUN
+        and (last.speaker, last.voices[-1:]) == (block.speaker, block.voices[-1:])
+    )

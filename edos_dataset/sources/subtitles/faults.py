@@ -1,8 +1,8 @@
 """Faults of a whole subtitle file that leave its dialogues unreliable, although each of its cues looks sound.
 
-Whoever makes subtitles shows a longer text for a longer time, ends sentences by marks, and begins a new cue after one
-or two of them. Where a file does none of this, its times or its sentences were lost, and nothing in a single dialogue
-shows it. `segmentation.dialogues.JudgeDialogues` lowers the certainty of such files' dialogues.
+In subtitles a longer text is shown for a longer time, sentences end in marks, and a new cue begins after one or two of
+them. Where this does not hold for a file, its times or its sentences were lost, and nothing in a single dialogue shows
+it. `segmentation.dialogues.JudgeDialogues` lowers the certainty of such files' dialogues.
 """
 
 import math
