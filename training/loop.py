@@ -7,6 +7,8 @@ import math
 import os
 import platform
 import shutil
+import signal
+import threading
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from importlib.metadata import version
@@ -213,6 +215,43 @@ def _load_weights(models: list[torch.nn.Module], source: Path, accelerator: Acce
     accelerator.unwrap_model(models.pop()).load_state_dict(weights)
 
 
+class Stop:
+    """Turns Ctrl-C and SIGTERM into a request that a training obeys after its update; a second one ends it at once.
+
+    Only with one process: several would not obey after the same update.
+
+    Attributes:
+        asked: whether the training is to stop.
+    """
+
+    def __init__(self, accelerator: Accelerator) -> None:
+        self.asked = False
+        self._alone = accelerator.num_processes == 1 and threading.current_thread() is threading.main_thread()
+        self._before: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> "Stop":
+        if self._alone:
+            self._before = {kind: signal.signal(kind, self._ask) for kind in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._restore()
+
+    def _ask(self, *_: object) -> None:
+        self.asked = True
+        self._restore()
+
+    def _restore(self) -> None:
+        for kind, handler in self._before.items():
+            signal.signal(kind, handler)
+
+    def obey(self, progress: Progress, folder: Path, accelerator: Accelerator) -> None:
+        """Write a checkpoint and end the process, if that was asked for."""
+        if self.asked:
+            progress.save(folder, accelerator)
+            raise SystemExit(f"stopped after update {progress.update}; the same command continues from there")
+
+
 def remove_checkpoints(folder: Path) -> None:
     """Remove the files that only an unfinished training needs."""
     for path in folder.glob("checkpoint-*"):
@@ -237,7 +276,7 @@ class Log:
     def update(self, update: int, updates: int, loss: float, rate: float, seconds: float) -> None:
         """Log an update: mean loss (nats), learning rate of the head, seconds since the start."""
         self._write({"update": update, "loss": loss, "learning_rate": rate, "seconds": round(seconds, 1)})
-        if update % 20 == 0 or update == updates:
+        if update in (3, 10) or update % 20 == 0 or update == updates:
             self.accelerator.print(
                 f"update {update} of {updates}: loss {loss:.3f}, {seconds / 60:.1f} min, "
                 f"{seconds / update * (updates - update) / 60:.0f} to go"

@@ -96,7 +96,10 @@ def remark_on_language(others: int, checked: int, stage: LabelTurns) -> str | No
         return None
     known = " and ".join(map(name_of_language, languages_of(stage) or ()))
     which = f"{others:,} of {counted(checked, 'dialogues')} {unit_of(others, 'do')}n't look {known}"
-    remark = f"{which}; model {stage.model!r} knows {known} only"
+    remark = (
+        f"{which}; model {stage.model!r} knows {known} only: for others give a --model that knows them, such as a "
+        "classifier of the Hub or openai:MODEL"
+    )
     if COMMAND_LINE.get() is None:
         warn(remark)
     return remark

@@ -173,4 +173,7 @@ def test_labels_of_dialogues_in_another_language(tmp_path: Path) -> None:
     )
     assert done.exit_code == 0, done.stderr
     said = " ".join(done.stdout.split())
-    assert said.endswith("2 of 4 dialogues don't look English; model 'fast' knows English only")
+    assert said.endswith(
+        "2 of 4 dialogues don't look English; model 'fast' knows English only: for others give a --model that knows "
+        "them, such as a classifier of the Hub or openai:MODEL"
+    )

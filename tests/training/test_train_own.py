@@ -1,7 +1,9 @@
 """Training on labels of one's own, as a user would: from a table to a model that every command takes."""
 
 import json
+import os
 import random
+import signal
 
 import numpy as np
 import pytest
@@ -186,3 +188,24 @@ def test_arguments_that_contradict_each_other_are_refused(arguments, message, tm
         run_here(*arguments, "--out", str(tmp_path / "out"))
     assert message in (capsys.readouterr().err if stop.value.code == 2 else str(stop.value.code))
     assert not (tmp_path / "out").exists()
+
+
+def test_a_training_that_is_stopped_leaves_a_checkpoint_and_says_how_to_go_on(place, tmp_path, monkeypatch, capsys):
+    step, done = training.classifier.fit.take_step, []
+
+    def stopped(*arguments):
+        done.append(1)
+        if len(done) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return step(*arguments)
+
+    monkeypatch.setattr(training.classifier.fit, "take_step", stopped)
+    before = signal.getsignal(signal.SIGTERM)
+    with pytest.raises(SystemExit, match="stopped after update 2; the same command continues from there"):
+        train(place, "single.csv", tmp_path / "stopped", "--set", "epochs=1")
+    assert signal.getsignal(signal.SIGTERM) is before
+    train(place, "single.csv", tmp_path / "stopped", "--set", "epochs=1")
+    said = capsys.readouterr().out
+    assert "updates in 1 epochs, a checkpoint after every" in said
+    lines = map(json.loads, (tmp_path / "stopped" / "log.jsonl").read_text().splitlines())
+    assert [line["update"] for line in lines if "loss" in line] == list(range(1, len(done) + 1))
