@@ -155,9 +155,8 @@ def read_guideline(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise ValueError(
-            f"cannot read the guideline {path} ({getattr(error, 'strerror', None) or 'no UTF-8'}); give a Markdown file in UTF-8"
-        ) from error
+        why = getattr(error, "strerror", None) or "it is no UTF-8"
+        raise ValueError(f"cannot read the guideline {path} ({why}): give a Markdown file in UTF-8") from error
     if not text.strip():
         raise ValueError(f"the guideline {path} is empty: write into it what annotators should know")
     return text
