@@ -16,6 +16,7 @@ from edos_dataset.analysis.figures import surprising
 from edos_dataset.analysis.label_system import LabelSystem
 from edos_dataset.analysis.samples import Dialogue, dialogue_of
 from edos_dataset.arrays import Ints
+from edos_dataset.palette import style_sheet
 from edos_dataset.runs.engines.base import Engine
 
 _SCRIPTS = (
@@ -58,7 +59,8 @@ def render(
     assets = files("edos_dataset.analysis") / "page_assets"
     ours = "\n".join(assets.joinpath(name).read_text(encoding="utf-8") for name in _SCRIPTS)
     parts = {
-        "@style@": assets.joinpath("page.css").read_text(encoding="utf-8"),
+        "@style@": style_sheet(":root", ":root[data-theme=dark]")
+        + assets.joinpath("page.css").read_text(encoding="utf-8"),
         "@data@": in_script(to_json({"figures": figures, "shown": dialogues, "rejects": rejects}, None)),
         "@plotly@": script.replace("</script", "<\\/script"),
         "@script@": ours,

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from edos_dataset.analysis.label_system import EMOTION, INTENT, KINDS
+from edos_dataset import palette
+from edos_dataset.analysis.label_system import EMOTION, KINDS
 from edos_dataset.labels import NEUTRAL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = {EMOTION: "#0072b2", INTENT: "#d55e00", NEUTRAL: "#666666"}
-"""Distinguishable with every colour vision (Okabe & Ito)."""
+COLOURS = dict(zip(KINDS, palette.ON_LIGHT.values(), strict=True))
+"""Colours of the groups of labels."""
 _MARKS = ("D", "o", "s", "^", "x")
 
 Data = Mapping[str, Any]

@@ -23,6 +23,7 @@ from rich.theme import Theme
 from edos_dataset.commands.options import UsageError
 from edos_dataset.commands.progress import controls_terminal, is_first_process, printable
 from edos_dataset.languages import name_of_language
+from edos_dataset.palette import IN_TERMINAL
 from edos_dataset.wording import counted, unit_of
 
 R = TypeVar("R")
@@ -155,8 +156,7 @@ THEME = Theme(
     {
         "yellow": "color(130)",
         "green": "color(28)",
-        "cyan": "color(30)",
-        "magenta": "color(133)",
+        **IN_TERMINAL,
         "dim": "not dim color(243)",
     }
 )

@@ -15,6 +15,7 @@ from edos_dataset.cli.console import load_call
 from edos_dataset.commands.curate import DryRun
 from edos_dataset.commands.endpoints import lines_of_need
 from edos_dataset.label_sets import DEFAULT, LabelSet, load_label_set
+from edos_dataset.palette import EMOTION, INTENT, NEUTRAL
 from edos_dataset.publishing.inspection import confidence_of
 from edos_dataset.schema import BOOK_CONFIGS, CONFIGS
 from edos_dataset.sources.subtitles.reading import PICTURE_SUFFIXES
@@ -111,7 +112,7 @@ def _certainty(dialogue: Mapping[str, Any]) -> str:
 
 def _label(label: int | None, confidence: float | None, labels: LabelSet) -> str:
     name = "" if label is None else labels.labels[label]
-    colour = "magenta" if name in labels.emotions else "cyan"
+    colour = EMOTION if name in labels.emotions else NEUTRAL if name == labels.neutral else INTENT
     sure = "" if confidence is None else f"{confidence:.2f}"
     return f"[{colour}]{escape(f'{name:>13}')}[/{colour}] [dim]{sure:4}[/dim]"
 

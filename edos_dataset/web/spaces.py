@@ -20,6 +20,7 @@ import numpy as np
 from edos_dataset.cleaning.captions import name_speaker, split_dash, split_speaker
 from edos_dataset.labels import EMOTIONS, INTENTS, LABELS
 from edos_dataset.languages.detection import guess_language
+from edos_dataset.palette import style_sheet
 from edos_dataset.publishing.cards.markdown import percent
 from edos_dataset.web.pasted import lines_of
 
@@ -216,6 +217,7 @@ def serve(blocks: gr.Blocks, css: Path, port: int | None = None) -> None:
             run_history=False,
             footer_links=["api"],
             theme=_theme(),
+            css=style_sheet(".edos", ".dark .edos"),
             css_paths=[Path(__file__).with_name("page.css"), css],
         )
     except OSError as error:  # the port is taken

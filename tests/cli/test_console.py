@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from command_line import edos
-from edos_dataset.cli.console import NOTHING, Ended, check_any, emit, indented, load_call, say
+from edos_dataset.cli.console import NOTHING, THEME, Ended, check_any, emit, indented, load_call, say
 from edos_dataset.commands import progress as progress_shown
 from edos_dataset.commands.progress import bars, file_bars, steps
 
@@ -167,8 +167,8 @@ def test_nothing_came_out_names_the_likely_remedy():
 
 
 def test_lines_are_wrapped_at_words_and_indented_in_a_terminal():
-    console = Console(width=50, force_terminal=True)
-    turn = "  [cyan]          sad[/cyan] [dim]0.66[/dim]  You're crying. I haven't seen you cry since I was six."
+    console = Console(width=50, force_terminal=True, theme=THEME)
+    turn = "  [emotion]          sad[/emotion] [dim]0.66[/dim]  You're crying. I haven't seen you cry since I was six."
     first, *more = indented(turn, console).plain.split("\n")
     assert first.startswith("            sad 0.66  You") and more
     assert all(line.startswith(" " * 22) and line[22] != " " and len(line) <= 50 for line in more)

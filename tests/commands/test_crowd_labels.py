@@ -104,7 +104,7 @@ def test_a_batch_keeps_its_labels(tmp_path):
     batch = read_batch(tmp_path / "batch")
     assert batch.labels.name == "ekman7" and [item.kind for item in batch.hits[0].items] == ["label"]
     page = pages.tutorial(batch)
-    assert "<dt>surprise</dt>" in page and "joyful" not in page and "Intents of a reply" not in page
+    assert "<dt>surprise</dt>" in page and "joyful" not in page and "Response intents" not in page
     assert list(pages.labels(batch.labels)) == list(load_label_set("ekman7").labels)
     with pytest.raises(ValueError, match="unknown label 'joy'.* if it is of another set, give label_set=NAME"):
         crowd.make_hits(tasks, tmp_path / "other", label_set="edos41")

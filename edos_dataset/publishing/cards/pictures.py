@@ -6,16 +6,15 @@ from typing import Any
 
 from edos_dataset.label_sets import DEFAULT, LabelSet, load_label_set
 from edos_dataset.labels import LABELS
+from edos_dataset.palette import ON_LIGHT
 from edos_dataset.publishing.cards.paper_figures import BY_LABEL, EDOS_PAPER
 from edos_dataset.runs.shards import replacing
 
 LABEL_PICTURE = "label_distribution.png"
 
 _PAPER, _INK, _GRID, _PAPERS_MARK = "#ffffff", "#1f2328", "#d5d9de", "#1f2328"
-_COLOURS = {"emotion": "#0072b2", "response intent": "#d55e00", "neutral": "#666666"}
-"""Distinguishable with every colour vision (Okabe & Ito), and dark enough on white; the background is opaque, so that
-dark pages show the same.
-"""
+_COLOURS = dict(zip(("emotion", "response intent", "neutral"), ON_LIGHT.values(), strict=True))
+"""The background is opaque, so that dark pages show the same."""
 
 
 def label_order(labels: Mapping[int, int], number: int = len(LABELS)) -> list[int]:

@@ -213,9 +213,9 @@ def tutorial(batch: Batch) -> str:
         return asset("how_to_judge.html") + own
     chosen = batch.labels
     groups = {
-        "Feelings": chosen.emotions,
-        "Intents of a reply": chosen.intents,
-        "Neither": () if chosen.neutral is None else (chosen.neutral,),
+        "Emotions": chosen.emotions,
+        "Response intents": chosen.intents,
+        "Neutral": () if chosen.neutral is None else (chosen.neutral,),
     }
     about = labels(chosen)
     has_quiz = any(item.kind == "quiz" for hit in batch.hits for item in hit.items)
