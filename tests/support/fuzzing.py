@@ -56,10 +56,10 @@ def fuzz(strategy: st.SearchStrategy[Example], check: Callable[[Example, Path], 
         finally:
             faulthandler.cancel_dump_traceback_later()
 
-    number = SEED
+    number, most = SEED, min(_EXAMPLES, max(10, int(200 * SECONDS * share)))
     while time.monotonic() < until:
         limits = settings(
-            max_examples=_EXAMPLES,
+            max_examples=most,  # those behind the end of the time are drawn, too
             database=None,
             deadline=None,
             suppress_health_check=list(HealthCheck),
