@@ -6,10 +6,9 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from typer.core import TyperGroup
 
-from edos_dataset.cli.console import LOUDNESS, note, only_the_first_prints
+from edos_dataset.cli.console import LOUDNESS, note, only_the_first_prints, styled
 from edos_dataset.cli.crowd import answers, hits, import_, invite, select, serve
 from edos_dataset.cli.crowd import export as export_tasks
 from edos_dataset.cli.crowd_mturk import mturk
@@ -83,7 +82,7 @@ def _version(wanted: bool) -> None:
 def _from_the_command_line(words: list[str]) -> Iterator[None]:
     """Make verbs name command-line options in messages, and print warnings as notes, while `edos` calls them."""
     called = COMMAND_LINE.set(words_to_repeat(words))
-    warned = ON_WARNING.set(lambda text: note(f"[yellow]note[/yellow] {escape(text)}"))
+    warned = ON_WARNING.set(lambda text: note(styled(("note", "yellow"), f" {text}")))
     try:
         yield
     finally:

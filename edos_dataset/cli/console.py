@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.markup import escape
 from rich.text import Text
 from rich.theme import Theme
 
@@ -90,7 +89,7 @@ def emit(result: object, as_json: bool, shown: Iterable[RenderableType]) -> None
     Args:
         result: the result to print as JSON.
         as_json: whether to print JSON.
-        shown: tables and lines of rich markup to print otherwise; not consumed for JSON.
+        shown: tables and lines to print otherwise; not consumed for JSON.
     """
     if as_json:
         typer.echo(json_text(result))
@@ -105,28 +104,33 @@ def json_text(result: object) -> str:
 
 
 def say(shown: Iterable[RenderableType], stderr: bool = False) -> None:
-    """Print tables, and lines of rich markup: in a terminal wrapped at words and indented, elsewhere whole.
+    """Print tables, and lines: in a terminal wrapped at words and indented, elsewhere whole.
 
-    Lines of code, which are green, are never wrapped, since they are copied. Control characters, which titles, paths
-    and untrusted texts may contain, are escaped.
+    A text is data and shown as it is: rich's markup in it, such as the brackets of a title, has no meaning; `styled`
+    gives colours. Lines of code, which are green, are never wrapped, since they are copied. Control characters, which
+    titles, paths and untrusted texts may contain, are escaped.
     """
     console = terminal(stderr)
     for part in shown:
-        if isinstance(part, str) and console.is_terminal and not part.startswith(CODE):
-            part = indented(part, console)
-        console.print(_Harmless(part), soft_wrap=isinstance(part, str))
+        line = Text(part) if isinstance(part, str) else part
+        wrapped = isinstance(line, Text) and console.is_terminal and not _is_code(line)
+        shape = indented(line, console) if wrapped and isinstance(line, Text) else line
+        console.print(_Harmless(shape), soft_wrap=isinstance(line, Text) and not wrapped)
 
 
-CODE = "[green]"
-"""Start of a line that is copied: a command, or Python."""
+CODE = "green"
+"""Style of a line that is copied: a command, or Python."""
 
 _HANG = re.compile(r" *(?:- |(?:\S+(?: \d\.\d\d| {5}))?  )?")
 """What stands before the text of a turn: its indent, a dash, or a label with its confidence."""
 
 
-def indented(markup: str, console: Console) -> Text:
-    """Return a line of rich markup wrapped at words; further lines begin below the first word of a turn's text."""
-    text = console.render_str(markup)
+def _is_code(line: Text) -> bool:
+    return any(span.start == 0 and span.style == CODE for span in line.spans)
+
+
+def indented(text: Text, console: Console) -> Text:
+    """Return a line wrapped at words; further lines begin below the first word of a turn's text."""
     start = _HANG.match(text.plain)
     indent = min((start.end() if start else 0) or 2, console.width // 2)
     lines = text[indent:].wrap(console, console.width - indent)
@@ -135,8 +139,18 @@ def indented(markup: str, console: Console) -> Text:
     return text[:indent] + Text("\n" + " " * indent).join(lines)
 
 
-def note(line: str) -> None:
-    """Print a line of rich markup on standard error, unless notes are hidden."""
+def styled(*parts: str | Text | tuple[str, str]) -> Text:
+    """Return a line of texts, of which each may be given with a style of rich: `("short", "yellow")`."""
+    return Text.assemble(*parts)
+
+
+def error_line(text: str) -> Text:
+    """Return the line that reports an error."""
+    return styled(("error", "bold red"), f" {text}")
+
+
+def note(line: str | Text) -> None:
+    """Print a line on standard error, unless notes are hidden."""
     if not silent():
         say([line], stderr=True)
 
@@ -171,18 +185,18 @@ def terminal(stderr: bool = False) -> Console:
     return Console(stderr=stderr, emoji=False, highlight=False, width=100, theme=THEME)
 
 
-def load_call(*arguments: str) -> str:
-    """Return the line of Python that loads a dataset with these arguments, as rich markup."""
+def load_call(*arguments: str) -> Text:
+    """Return the line of Python that loads a dataset with these arguments."""
     named = ", ".join(json.dumps(argument, ensure_ascii=False) for argument in arguments)
-    return f"[green]{escape(f'from datasets import load_dataset; ds = load_dataset({named})')}[/green]"
+    return styled((f"from datasets import load_dataset; ds = load_dataset({named})", CODE))
 
 
 class Ended(Exception):
-    """Ends a command with an exit code and a message (rich markup) on standard error."""
+    """Ends a command with an exit code and a message on standard error."""
 
-    def __init__(self, code: int, message: str) -> None:
-        super().__init__(message)
-        self.code = code
+    def __init__(self, code: int, message: str | Text) -> None:
+        super().__init__(str(message))
+        self.code, self.message = code, message
 
 
 @contextmanager
@@ -204,20 +218,20 @@ def explained(
     except UsageError as error:
         raise typer.BadParameter(str(error)) from error
     except KeyboardInterrupt:
-        code, message = STOPPED, f"Stopped. {stopped}"
+        code, message = STOPPED, Text(f"Stopped. {stopped}")
     except Exception as error:
         end = _end_of(error, kept)
         if end is None:
             raise
-        code, message = end
+        code, message = end[0], Text.assemble(end[1])
     else:
         return
     say([message], stderr=True)
     raise typer.Exit(code) from None
 
 
-def _end_of(error: Exception, kept: str) -> tuple[int, str] | None:
-    """Return exit code and message (rich markup) of an error that a user can fix; None for other errors."""
+def _end_of(error: Exception, kept: str) -> tuple[int, str | Text] | None:
+    """Return exit code and message of an error that a user can fix; None for other errors."""
     from edos_dataset.releases.formats.faults import NothingLeft
     from edos_dataset.runs.array_jobs import Unfinished
     from edos_dataset.runs.engines.base import WorkerDied
@@ -226,7 +240,7 @@ def _end_of(error: Exception, kept: str) -> tuple[int, str] | None:
     if isinstance(error, NothingLeft):
         error = nothing(str(error))
     if isinstance(error, Ended):
-        return error.code, str(error)
+        return error.code, error.message
     if isinstance(error, Unfinished):
         return UNFINISHED, message_of(str(error))
     if isinstance(error, ValueError | ImportError | WorkerDied | StoreError):
@@ -239,7 +253,7 @@ def _end_of(error: Exception, kept: str) -> tuple[int, str] | None:
         text = f"{text}: use fewer --workers, or raise the limit (`ulimit -v`). {kept}"
     else:
         return None
-    return FAILED, f"[bold red]error[/bold red] {text}"
+    return FAILED, error_line(text)
 
 
 @contextmanager
@@ -260,11 +274,11 @@ def _is_shortage(error: Exception) -> bool:
 
 
 def message_of(text: str) -> str:
-    """Return a message as rich markup, shortened, and with control characters escaped, since it may quote a file."""
+    """Return a message, shortened, and with control characters escaped, since it may quote a file."""
     text = printable(text)
     if len(text) > LONGEST_MESSAGE:
         text = f"{text[: LONGEST_MESSAGE * 3 // 4]} […] {text[-LONGEST_MESSAGE // 4 :]}"
-    return escape(text)
+    return text
 
 
 def check_bad(fraction: float, most: float) -> None:
@@ -272,8 +286,10 @@ def check_bad(fraction: float, most: float) -> None:
     if fraction > most:
         raise Ended(
             TOO_MANY,
-            f"[bold red]{fraction:.0%} of the files could not be read[/bold red] (more than {most:.0%}, --max-bad; a "
-            "folder or archive that cannot be opened counts as all of them)",
+            styled(
+                (f"{fraction:.0%} of the files could not be read", "bold red"),
+                f" (more than {most:.0%}, --max-bad; a folder or archive that cannot be opened counts as all of them)",
+            ),
         )
 
 
@@ -299,4 +315,4 @@ def check_any(number: int, what: str, done: Mapping[str, Any]) -> None:
 
 def nothing(why: str) -> Ended:
     """Return what ends a command with `NOTHING`; `why` says what is missing, and the likely remedy."""
-    return Ended(NOTHING, f"[bold red]nothing came out[/bold red]: {message_of(why)}")
+    return Ended(NOTHING, styled(("nothing came out", "bold red"), f": {message_of(why)}"))

@@ -4,14 +4,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
-from edos_dataset.cli.console import call, emit, explained, say
+from edos_dataset.cli.console import call, emit, explained, say, styled
 from edos_dataset.cli.options import AsJson, Force, HitBatchFolder, LabelMapOption
 from edos_dataset.wording import counted
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from rich.console import RenderableType
+
+    from edos_dataset.cli.data_table import Table
 
 PASSWORD = "EDOS_CROWD_PASSWORD"
 
@@ -68,7 +69,7 @@ def select(
 
 def selection_table(report: dict[str, Any]) -> "Table":
     """Return the table of labels: selected dialogues by reason, and candidates by minimum confidence."""
-    from rich.table import Table
+    from edos_dataset.cli.data_table import Table
 
     head = ("label", "dialogues", "confident", "below", "later guess", "")
     table = Table(
@@ -82,25 +83,24 @@ def selection_table(report: dict[str, Any]) -> "Table":
             name,
             f"{row['dialogues']:,}",
             *(f"{count:,}" if count else "" for count in row["chosen"].values()),
-            f"[yellow]{row['short']:,} short[/yellow]" if row["short"] else "",
+            styled((f"{row['short']:,} short", "yellow")) if row["short"] else "",
             *(f"{row['at_confidence'][str(step)]:,}" for step in _SHOWN),
         )
     return table
 
 
-def _warnings(report: dict[str, Any]) -> list[str]:
+def _warnings(report: dict[str, Any]) -> "list[RenderableType]":
     short = {name: row["dialogues"] for name, row in report["labels"].items() if row["short"]}
     hits, (least, most) = report["hits"], report["dollars"]
-    lines = [
+    lines: list[RenderableType] = [
         f"{counted(hits, 'HITs')} of 15 dialogues, 3 people each: {least:,.2f} to "
         f"{most:,.2f} US dollars on Mechanical Turk"
     ]
     if short:
         fewest = min(short, key=lambda name: short[name])
-        shortage = (
-            f"[yellow]{counted(len(short), 'labels fall')} short[/yellow], {fewest} most of all, with {short[fewest]:,}"
-        )
-        lines.insert(0, f"{shortage}: use more films, a lower --floor, or a smaller --per-label")
+        most_of_all = f", {fewest} most of all, with {short[fewest]:,}"
+        remedy = ": use more films, a lower --floor, or a smaller --per-label"
+        lines.insert(0, styled((f"{counted(len(short), 'labels fall')} short", "yellow"), most_of_all, remedy))
     return lines
 
 
@@ -173,7 +173,7 @@ def hits(
             f"{done['kind']}: {counted(done['hits'], 'HITs')} with {counted(done['questions'], 'questions')}, "
             f"{counted(done['workers'], 'people')} per HIT",
             f"{least:,.2f} to {most:,.2f} US dollars, not counting the fee of a platform",
-            f"edos crowd serve {escape(str(out))}",
+            f"edos crowd serve {out}",
         ]
     )
 
@@ -216,7 +216,7 @@ def serve(
     from edos_dataset.commands.crowd import serve as run
 
     def show(address: str, chosen: str) -> None:
-        invitation = f"invite workers: edos crowd invite {escape(str(batch))} --url {address}"
+        invitation = f"invite workers: edos crowd invite {batch} --url {address}"
         lines = [f"{address}  {'open to all' if open_to_all else invitation}", f"{address}/admin  the live page"]
         say(lines if password else [*lines, f"password of the live page: {chosen}"])
 

@@ -39,7 +39,7 @@ def _agree(live: bool, yes: bool) -> Callable[[str], bool]:
         say([f"{text}, on {where}"], stderr=True)
         if yes:
             return True
-        if not sys.stdin.isatty():
+        if sys.stdin is None or not sys.stdin.isatty():
             raise ValueError("there is no terminal to confirm this: give --yes")
         return typer.confirm("Continue?", err=True)
 

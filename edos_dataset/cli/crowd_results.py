@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import RenderableType
-from rich.markup import escape
 
-from edos_dataset.cli.console import call, emit, explained, load_call, say
+from edos_dataset.cli.console import call, emit, explained, load_call, say, styled
 from edos_dataset.cli.options import (
     AnswerColumns,
     AnswerLabels,
@@ -22,7 +21,7 @@ from edos_dataset.cli.options import (
 from edos_dataset.wording import counted
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from edos_dataset.cli.data_table import Table
 
 
 @explained()
@@ -68,12 +67,12 @@ def _verdicts(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def worker_table(rows: Sequence[Mapping[str, Any]]) -> "Table":
     """Return a table of the workers' statistics; unknown values stay empty."""
-    from rich.table import Table
+    from edos_dataset.cli.data_table import Table
 
     table = Table("worker", "HITs", "items", "checks right", "bonus", "s an item", "same place", "first", "agrees", "")
     for row in rows:
         table.add_row(
-            escape(row["worker"]),
+            row["worker"],
             _count(row["hits"]),
             f"{row['items']:,}",
             "" if row["checks"] is None else f"{row['right']} of {row['checks']}",
@@ -83,7 +82,7 @@ def worker_table(rows: Sequence[Mapping[str, Any]]) -> "Table":
                 "" if row[name] is None else f"{row[name]:.0%}"
                 for name in ("same_position", "first_choice", "agreement")
             ),
-            f"[yellow]{row['verdict']}: {row['reason']}[/yellow]" if row["reason"] else row["verdict"],
+            styled((f"{row['verdict']}: {row['reason']}", "yellow")) if row["reason"] else row["verdict"],
         )
     return table
 
@@ -121,8 +120,7 @@ def agreement(
 
 def agreement_tables(report: Mapping[str, Any], most: int = 15) -> Iterator[RenderableType]:
     """Yield the report of `agreement.measure`: the measures, the labels, and at most `most` answers outside them."""
-    from rich.table import Table
-
+    from edos_dataset.cli.data_table import Table
     from edos_dataset.crowd.agreement import MEASURES
 
     yield (
@@ -143,18 +141,18 @@ def agreement_tables(report: Mapping[str, Any], most: int = 15) -> Iterator[Rend
         )
         labels.add_row(name, f"{row['answers']:,}", f"{row['agreed']:,}", *figures)
     yield labels
-    outside = [f"{escape(text)} {count}" for text, count in report["outside"].items()]
+    outside = [f"{text} {count}" for text, count in report["outside"].items()]
     if outside:
         more = f", and {len(outside) - most} more" if len(outside) > most else ""
         yield (
             f"{counted(sum(report['outside'].values()), 'answers are')} outside the "
             f"{counted(len(report['per_label']), 'labels')}: "
             f"{', '.join(outside[:most])}{more} (--label-set names other labels than those of "
-            f"{escape(report['label_set'])})"
+            f"{report['label_set']})"
         )
     if report["mapped"]:
         yield "read as a label: " + ", ".join(
-            f"{escape(text)} → {row['label']} ({row['by']}) {row['answers']}" for text, row in report["mapped"].items()
+            f"{text} → {row['label']} ({row['by']}) {row['answers']}" for text, row in report["mapped"].items()
         )
     repeated = report["repeated_texts"]
     yield (
@@ -205,9 +203,9 @@ def judgements(
 
 def judgement_tables(report: Mapping[str, Any]) -> Iterator[RenderableType]:
     """Yield the report of `measure_judgements`: a table for each test set, the agreement, and the tests of models."""
-    from rich.table import Table
+    from edos_dataset.cli.data_table import Table
 
-    gone = ", ".join(f"{escape(reason)} {count:,}" for reason, count in report["discarded"].items())
+    gone = ", ".join(f"{reason} {count:,}" for reason, count in report["discarded"].items())
     yield (
         f"{counted(report['judgements'], 'judgements')} on {counted(report['dialogues'], 'dialogues')} by "
         f"{counted(report['workers'], 'workers')}; "
@@ -215,10 +213,10 @@ def judgement_tables(report: Mapping[str, Any]) -> Iterator[RenderableType]:
     )
     for name, models in report["sets"].items():
         table = Table("model", "judged", "good %", "95 %", "okay %", "95 %", "bad %", "95 %")
-        table.title = None if len(report["sets"]) == 1 else escape(name)
+        table.title = None if len(report["sets"]) == 1 else styled(name)
         for model, row in models.items():
             cells = [cell for grade in ("good", "okay", "bad") for cell in _cells(row, grade)]
-            table.add_row(escape(model), f"{row['judgements']:,}", *cells)
+            table.add_row(model, f"{row['judgements']:,}", *cells)
         yield table
     if agreement := report["agreement"]:
         measured = ", ".join(
@@ -230,12 +228,12 @@ def judgement_tables(report: Mapping[str, Any]) -> Iterator[RenderableType]:
     tests = Table("models", "dialogues", "difference of scores", "95 %", "p", "p, Holm")
     for row in report["tests"]:
         tests.add_row(
-            f"{escape(row['first'])} - {escape(row['second'])}",
+            f"{row['first']} - {row['second']}",
             f"{row['dialogues']:,}",
             f"{row['difference']:+.3f}",
             _range(row["difference_interval"]),
             f"{row['p']:.4f}",
-            f"[bold]{row['p_holm']:.4f}[/bold]" if row["p_holm"] < 0.05 else f"{row['p_holm']:.4f}",
+            styled((f"{row['p_holm']:.4f}", "bold" if row["p_holm"] < 0.05 else "")),
         )
     yield tests
 

@@ -2,15 +2,13 @@
 
 import json
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
-from edos_dataset.cli.console import call, emit, explained, message_of, note, nothing, say, silent
+from edos_dataset.cli.console import call, emit, error_line, explained, message_of, note, nothing, say, silent, styled
 from edos_dataset.cli.options import (
     MODELS,
     Address,
@@ -50,6 +48,8 @@ from edos_dataset.commands.progress import steps
 from edos_dataset.wording import counted
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from edos_dataset.generation.responder import Candidate, Conversation, Responder
     from edos_dataset.generation.stages import AnswerDialogues
 
@@ -140,13 +140,13 @@ def label(
     if not done:  # another process prints
         return
     if dry_run:
-        say(map(escape, lines_of_need(done)))
+        say(lines_of_need(done))
         return
     counts = f"{counted(done['turns'], 'turns')} of {counted(done['dialogues'], 'dialogues')}"
     lines = [f"{counts} labelled by {done['model']}{reused(done)}", *remarks_of(done)]
     if "endpoint" in done:
         lines.append(line_of_usage(done["endpoint"]))
-    say(map(escape, lines), stderr=done.folder is None)
+    say(lines, stderr=done.folder is None)
     if "endpoint" in done and done["endpoint"]["unanswered"] == done["turns"]:
         raise nothing(
             f"no turn has a label, as {done['model']} gave no usable answer; look at what it answers, or give another "
@@ -235,7 +235,7 @@ def respond(
         done: Any = call(run, locals(), dialogues=texts[0])
         if done:  # else another process prints
             answered = f"{counted(done['dialogues'], 'dialogues')} answered by {done['model']}{reused(done)}"
-            say(map(escape, [answered, *remarks_of(done)]), stderr=done.folder is None)
+            say([answered, *remarks_of(done)], stderr=done.folder is None)
         return
     settings: dict[str, Any] = {"candidates": candidates, "beams": beams, "sample": sample, "seed": seed}
     stage = AnswerDialogues(
@@ -301,14 +301,17 @@ def _chat(responder: "Responder", label: str | None, settings: dict[str, Any], a
             elif line:
                 _answer(line, conversation, label, as_json)
         except ValueError as error:  # the conversation continues
-            say([f"[bold red]error[/bold red] {message_of(str(error))}"], stderr=True)
+            say([error_line(message_of(str(error)))], stderr=True)
 
 
 def _typed_lines() -> Iterator[str]:
+    from edos_dataset.runs.untrusted import standard_input
+
+    typed = standard_input()
     while True:
-        if sys.stdin.isatty():
+        if typed.isatty():
             typer.echo("> ", err=True, nl=False)
-        line = sys.stdin.readline()
+        line = typed.readline()
         if not line:
             return
         yield line.strip()
@@ -341,9 +344,9 @@ def _answer(text: str, conversation: "Conversation", label: str | None, as_json:
         say(_answer_lines(answers))
 
 
-def _answer_lines(answers: "Sequence[Candidate]") -> Iterator[str]:
-    """Yield a line of rich markup per answer: its label, the label's probability if it was predicted, the text."""
+def _answer_lines(answers: "Sequence[Candidate]") -> "Iterator[RenderableType]":
+    """Yield a line per answer: its label, the label's probability if it was predicted, the text."""
     for each in answers:
         chance = "" if each.probability is None else f" {each.probability:.0%}"
-        head = f"[bold]{each.label}[/bold]{chance}  " if each.label else ""
-        yield f"{head}{escape(each.text)}"
+        head = styled((each.label, "bold"), f"{chance}  ") if each.label else ""
+        yield styled(head, each.text)

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 from rich.console import RenderableType
-from rich.markup import escape
 
 from edos_dataset.cli.console import FAILED, WRONG_USAGE, Ended, call, explained, say
 from edos_dataset.wording import counted
@@ -46,7 +45,7 @@ def download(
         return
 
     def agree(lines: list[str]) -> bool:
-        say(map(escape, lines), stderr=True)
+        say(lines, stderr=True)
         if not yes and not _can_ask():
             raise Ended(WRONG_USAGE, "There is no terminal to ask for confirmation: give --yes to download.")
         return yes or typer.confirm("Download it?", err=True)
@@ -54,20 +53,17 @@ def download(
     done = call(run, locals(), yes=agree)
     if not done:
         raise Ended(FAILED, "Nothing was downloaded.")
-    say(map(escape, fetched_lines(done)))
+    say(fetched_lines(done))
     if "listed" in done:
-        say(
-            [escape(f"{len(done['files']):,} of {counted(done['listed'], 'books')} that the catalogue lists are there")]
-        )
+        say([f"{len(done['files']):,} of {counted(done['listed'], 'books')} that the catalogue lists are there"])
 
 
 def _can_ask() -> bool:
-    return sys.stdin.isatty()
+    return sys.stdin is not None and sys.stdin.isatty()
 
 
 def _list() -> Iterator[RenderableType]:
-    from rich.table import Table
-
+    from edos_dataset.cli.data_table import Table
     from edos_dataset.downloads.gutenberg import LICENCE
     from edos_dataset.downloads.registry import LANGUAGES, OTHERS, RELEASES, opensubtitles
 

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
-from edos_dataset.cli.console import call, emit, explained, note
+from edos_dataset.cli.console import call, emit, explained, note, styled
 from edos_dataset.cli.options import MODELS, AsJson, LabelMapOption
 
 if TYPE_CHECKING:
@@ -103,7 +102,7 @@ def evaluate(
 
     result = call(run, locals())
     for why, names in _by_reason(result["left_out"]).items():
-        note(f"[yellow]left out[/yellow] {escape(', '.join(names))}: {escape(why)}")
+        note(styled(("left out", "yellow"), f" {', '.join(names)}: {why}"))
     emit(dict(result), as_json, _tables(result, responses[0]))
 
 
@@ -115,18 +114,18 @@ def _by_reason(left_out: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def _tables(result: Mapping[str, Any], only: Path) -> "Iterator[RenderableType]":
-    from rich.table import Table
+    from edos_dataset.cli.data_table import Table
 
     columns = result.get("files", {str(only): result}) | result.get("reference_rows", {})
     names = [Path(name).name for name in columns]
-    table = Table("metric", *map(escape, names if len(set(names)) == len(names) else columns))
+    table = Table("metric", *names if len(set(names)) == len(names) else columns)
     for column in table.columns[1:]:
         column.justify = "right"
     for metric in next(iter(columns.values()))["metrics"]:
         table.add_row(metric, *(_cell(column["metrics"][metric]) for column in columns.values()))
     yield table
     yield "mean ± half of the 95 % interval (number of responses measured)"
-    yield from (f"{escape(metric)}: {escape(how)}" for metric, how in result["made_by"].items())
+    yield from (f"{metric}: {how}" for metric, how in result["made_by"].items())
 
 
 def _cell(figure: Mapping[str, Any]) -> str:

@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from edos_dataset.cli.console import call, emit, explained, nothing
 from edos_dataset.cli.options import AsJson, Config, Force, Revision, Split
@@ -89,7 +88,7 @@ def export(
         ]
     lines += [f"left out: {counted(count, what)}" for what, count in done["left_out"].items()]
     if not (str(out) == "-" and not as_json):
-        emit(dict(done), as_json, map(escape, lines))
+        emit(dict(done), as_json, lines)
     if not done["rows"]:
         reasons = ", ".join(counted(count, what) for what, count in done["left_out"].items())
         why = f"there are only {reasons}" if reasons else "no dialogue matches --split and --min-certainty"

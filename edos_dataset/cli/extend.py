@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import RenderableType
-from rich.markup import escape
 
 from edos_dataset.cli.console import call, emit, explained, load_call, nothing
 from edos_dataset.cli.options import Address, AsJson, Column, Device, DeviceWorkers, Engine, Force, IdColumn, SkipBad
 from edos_dataset.wording import counted, unit_of
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    from edos_dataset.cli.data_table import Table
 
 
 @explained()
@@ -110,12 +109,12 @@ def extension_report(out: Path, counts: Mapping[str, Any]) -> Iterator[Renderabl
     """Yield the steps of an extension, how to load it, and where to read examples."""
     yield extension_table(counts)
     yield load_call(out.as_posix(), "extended")
-    yield escape(f"read some examples: {out / 'audit.html'}")
+    yield f"read some examples: {out / 'audit.html'}"
 
 
 def extension_table(counts: Mapping[str, Any]) -> "Table":
     """Return the table of steps: number of new labels, that of the papers, rejects by reason, and a check."""
-    from rich.table import Table
+    from edos_dataset.cli.data_table import Table
 
     sizes = ", ".join(f"{split} {rows:,}" for split, rows in counts["seed"].items())
     table = Table(

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
-from edos_dataset.cli.console import call, emit, explained, load_call
+from edos_dataset.cli.console import call, emit, explained, load_call, styled
 from edos_dataset.cli.options import AsJson
 from edos_dataset.wording import counted
 
@@ -89,21 +88,21 @@ def inspect(
     else:  # such as a folder of `edos crowd seed`, `extend` or `labels-only`
         report = [_sizes(found)]
     if not found["dialogues"] and dialogues and chosen:
-        report.append("[yellow]no dialogue matches --label and the limits of confidence and certainty[/yellow]")
+        report.append(styled(("no dialogue matches --label and the limits of confidence and certainty", "yellow")))
     emit(dict(found), as_json, [*report, *dialogue_lines(found["dialogues"], found.get("label_set"))])
 
 
 def _sizes(facts: Mapping[str, Any]) -> "RenderableType":
     """Return the table of configs for a dataset of which only the sizes are known."""
-    from rich.table import Table
+    from edos_dataset.cli.data_table import Table
 
     table = Table("config", "dialogues", "splits")
     for config, row in facts["configs"].items():
         splits = ", ".join(f"{split} {count:,}" for split, count in row["splits"].items())
-        table.add_row(escape(config), f"{sum(row['splits'].values()):,}", escape(splits))
+        table.add_row(config, f"{sum(row['splits'].values()):,}", splits)
     for config in facts.get("names", ()):
         if config not in facts["configs"]:
-            table.add_row(escape(config), "", "name it with --config")
+            table.add_row(config, "", "name it with --config")
     return table
 
 
@@ -132,8 +131,7 @@ def rejects(
 
 
 def _overview(result: Mapping[str, Any], most: int) -> "Iterator[RenderableType]":
-    from rich.table import Table
-
+    from edos_dataset.cli.data_table import Table
     from edos_dataset.cli.tables import left_out_lines
 
     table = Table()
@@ -156,23 +154,25 @@ def _overview(result: Mapping[str, Any], most: int) -> "Iterator[RenderableType]
 def _listed(heading: str, lines: Sequence[str], most: int) -> Iterator[str]:
     if lines:
         yield heading
-    yield from (escape(f"  {line}") for line in lines[:most])
+    yield from (f"  {line}" for line in lines[:most])
     if len(lines) > most:
         yield f"  and {len(lines) - most:,} more; --limit shows more"
 
 
-def _texts(chosen: Sequence[Mapping[str, Any]], shown: Sequence[Mapping[str, Any]], kept: bool) -> Iterator[str]:
+def _texts(
+    chosen: Sequence[Mapping[str, Any]], shown: Sequence[Mapping[str, Any]], kept: bool
+) -> "Iterator[RenderableType]":
     for row in chosen:
-        name = escape(f"{row['stage'] or 'before the stages'}: {row['reason']}")
-        yield f"[bold]{name}[/bold], {counted(row['count'], row['unit'])}. {escape(row['meaning'])}"
+        name = f"{row['stage'] or 'before the stages'}: {row['reason']}"
+        yield styled((name, "bold"), f", {counted(row['count'], row['unit'])}. {row['meaning']}")
     before = None
     for unit in shown:
         here = (unit["stage"], unit["reason"], unit["path"], unit["document"])
         if here != before or len(unit["texts"]) != 1:
             detail = unit["detail"] or unit["document"] or unit["path"]
-            yield f"[yellow]{escape(unit['reason'])}[/yellow] {escape(detail)}"
+            yield styled((unit["reason"], "yellow"), f" {detail}")
         before = here
-        yield from (f"  - {escape(text)}" for text in unit["texts"])
+        yield from (f"  - {text}" for text in unit["texts"])
     total = sum(row["count"] for row in chosen)
     if not kept and len(shown) < total:
         yield "The run did not keep what it rejected: run its command again with --rejects to see it."

@@ -4,10 +4,9 @@ from typing import Annotated
 
 import typer
 import yaml
-from rich.markup import escape
-from rich.table import Table
 
 from edos_dataset.cli.console import emit, explained
+from edos_dataset.cli.data_table import Table
 from edos_dataset.cli.options import AsJson
 
 labels = typer.Typer(no_args_is_help=True, help="Show label sets, and how the labels of one translate into another.")
@@ -25,7 +24,7 @@ def list_(as_json: AsJson = False) -> None:
     table = Table("name", "labels", "what", "translates into")
     for row in found["label_sets"]:
         name = row["name"] + ", the default" * row["default"]
-        table.add_row(name, str(row["labels"]), escape(row["description"]), ", ".join(row["maps"]))
+        table.add_row(name, str(row["labels"]), row["description"], ", ".join(row["maps"]))
     emit(dict(found), as_json, [table, "your own: a YAML file like the output of `edos labels show NAME --yaml`"])
 
 
@@ -45,10 +44,10 @@ def show(
     if as_yaml:
         typer.echo(yaml.safe_dump(found["content"], sort_keys=False, allow_unicode=True, width=110), nl=False)
         return
-    table = Table("id", "label", "kind", "group", "meaning", title=escape(found["description"]) or None)
+    table = Table("id", "label", "kind", "group", "meaning", title=found["description"] or None)
     for row in found["labels"]:
         words = (row["label"], row["kind"], row["group"] or "", row["definition"] or "")
-        table.add_row(str(row["id"]), *map(escape, words))
+        table.add_row(str(row["id"]), *words)
     emit(dict(found), as_json, [table])
 
 
@@ -65,9 +64,9 @@ def map_(
     from edos_dataset.commands.labels import labels_map
 
     found = labels_map(source, target)
-    table = Table(escape(found["from"]), escape(found["to"]))
+    table = Table(found["from"], found["to"])
     for label, shares in found["labels"].items():
         alone = len(shares) == 1
         parts = [name if alone else f"{name} {share:.0%}" for name, share in shares.items()]
-        table.add_row(escape(label), escape(", ".join(parts) or "(none: the rest is scaled to sum to 1)"))
+        table.add_row(label, ", ".join(parts) or "(none: the rest is scaled to sum to 1)")
     emit(dict(found), as_json, [table])

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.filesize import decimal
-from rich.markup import escape
 
-from edos_dataset.cli.console import call, emit, explained
+from edos_dataset.cli.console import call, emit, explained, styled
 from edos_dataset.cli.options import AsJson, FilesFrom, Language, Sources
 from edos_dataset.wording import counted
 
@@ -77,15 +76,15 @@ def _shown(found: Mapping[str, Any]) -> "Iterator[RenderableType]":
     for one in found["plans"]:
         yield _table(one)
         yield from _lines(one)
-    yield from (f"[yellow]{escape(remark)}[/yellow]" for remark in found["remarks"])
+    yield from (styled((remark, "yellow")) for remark in found["remarks"])
 
 
 def _table(one: Mapping[str, Any]) -> "RenderableType":
-    from rich.table import Table
+    from edos_dataset.cli.data_table import Table
 
     machines = one["machines"]
     kinds = ", ".join(f"{kind['count']} × {kind['name']}" for kind in machines["machines"])
-    table = Table(title=escape(f"{machines['name']}: {kinds}"), title_justify="left")
+    table = Table(title=f"{machines['name']}: {kinds}", title_justify="left")
     for name in ("phase", "stage", "on"):
         table.add_column(name)
     for name in ("reads", "time of one core", "time", "share", "memory a worker", "disk", machines["currency"]):
@@ -99,25 +98,26 @@ def _table(one: Mapping[str, Any]) -> "RenderableType":
         figures = (reads, _time(row["core_hours"]), _time(row["hours"]), f"{row['hours'] / total:.1%}")
         disk = decimal(row["disk"]) if row["disk"] else ""
         where = (decimal(row["memory"]) if shown or not phase else "", disk, f"{row['money']:,.2f}")
-        table.add_row(escape(shown), escape(row["stage"]), row["on"], *figures, *where)
+        table.add_row(shown, row["stage"], row["on"], *figures, *where)
     return table
 
 
-def _lines(one: Mapping[str, Any]) -> Iterator[str]:
+def _lines(one: Mapping[str, Any]) -> "Iterator[RenderableType]":
     """Yield the totals of a plan, and the sources of its figures."""
-    total, binds, currency = one["total"], one["binds"], escape(one["machines"]["currency"])
+    total, binds, currency = one["total"], one["binds"], one["machines"]["currency"]
     yield (
         f"about {_time(total['hours'])}, {total['money']:,.2f} {currency}, {decimal(total['disk'])} of disk beside "
         f"{decimal(total['source_disk'])} of files, {decimal(total['memory'])} a worker"
     )
-    yield (
-        f"[bold]{escape(binds['stage'])}[/bold] is the bottleneck, on {binds['on']}, with {binds['share']:.0%} of the "
-        f"time; the main process works alone for {total['leader_hours'] / total['hours']:.0%} of the time"
+    yield styled(
+        (binds["stage"], "bold"),
+        f" is the bottleneck, on {binds['on']}, with {binds['share']:.0%} of the time; the main process works "
+        f"alone for {total['leader_hours'] / total['hours']:.0%} of the time",
     )
     if not one["fits"]:
-        yield "[yellow]the disks of these machines are too small for that[/yellow]"
+        yield styled(("the disks of these machines are too small for that", "yellow"))
     for figure, source in one["sources"].items():
-        yield f"[dim]{escape(figure)}: {escape(source)}[/dim]"
+        yield styled((f"{figure}: {source}", "dim"))
 
 
 def _time(hours: float) -> str:

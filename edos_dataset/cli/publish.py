@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
-from edos_dataset.cli.console import TOO_MANY, Ended, call, emit, explained, load_call
+from edos_dataset.cli.console import TOO_MANY, Ended, call, emit, explained, load_call, styled
 from edos_dataset.cli.options import Address, AsJson, Engine, Force, Workers
 from edos_dataset.wording import counted
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from edos_dataset.hub.contents import Contents
     from edos_dataset.hub.publish import Plan
     from edos_dataset.hub.versions import Version
@@ -68,9 +69,9 @@ def publish(
     done = call(run, locals())
     assert done.plan is not None and done.version is not None
     plan, commit = done.plan, done["commit"]
-    lines = [escape(line) for line in _lines(plan, done.version, done.url, commit)]
+    lines: list[RenderableType] = [*_lines(plan, done.version, done.url, commit)]
     if commit is not None and plan.published is None and plan.contents.kind != "space":
-        lines.append(f"[green]{escape(_use(plan.contents, repo, done.version))}[/green]")
+        lines.append(styled((_use(plan.contents, repo, done.version), "green")))
     emit(dict(done), as_json, lines)
 
 
@@ -214,8 +215,10 @@ def hydrate(
     if (fraction := missing_share(manifest)) > max_missing:
         raise Ended(
             TOO_MANY,
-            f"[bold red]{fraction:.1%} of the dialogues are missing[/bold red] (more than {max_missing:.1%}, "
-            "--max-missing)",
+            styled(
+                (f"{fraction:.1%} of the dialogues are missing", "bold red"),
+                f" (more than {max_missing:.1%}, --max-missing)",
+            ),
         )
 
 
@@ -225,7 +228,7 @@ def missing_lines(manifest: Mapping[str, Any], listed: Path) -> Iterator[str]:
     yield f"{missing['found']:,} of {counted(missing['dialogues'], 'dialogues')} found, every turn with its hash"
     if missing["reasons"]:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in missing["reasons"].items())
-        yield escape(f"missing: {reasons}; listed in {listed}")
+        yield f"missing: {reasons}; listed in {listed}"
         return
     same = (
         f"{sum(identical)} of {counted(len(identical), 'files are')} byte for byte those "

@@ -5,9 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
-from edos_dataset.cli.console import call, emit, explained
+from edos_dataset.cli.console import call, emit, explained, styled
 from edos_dataset.cli.options import (
     AsJson,
     Column,
@@ -25,7 +24,8 @@ from edos_dataset.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-    from rich.table import Table
+
+    from edos_dataset.cli.data_table import Table
 
 
 @explained(kept="Nothing was written; fix this and run the same command again", stopped="Nothing was written.")
@@ -88,7 +88,7 @@ def report(
 
 
 def _report_lines(figures: Mapping[str, Any], out: Path) -> "Iterator[RenderableType]":
-    from rich.table import Table
+    from edos_dataset.cli.data_table import Table
 
     table = Table("data set", "dialogues", "turns", "tokens", "KL", "Jensen-Shannon", "in labels of")
     for column in table.columns[1:-1]:
@@ -98,12 +98,12 @@ def _report_lines(figures: Mapping[str, Any], out: Path) -> "Iterator[Renderable
         found = compared.get(one["name"]) if place else None
         sizes = (f"{one['sizes'][name]:,}" for name in ("dialogues", "turns", "tokens"))
         between = (f"{found['all'][name]:.4f}" if found else "" for name in ("kl", "js"))
-        table.add_row(escape(one["name"]), *sizes, *between, found["labels_of"] if found else "")
+        table.add_row(one["name"], *sizes, *between, found["labels_of"] if found else "")
     yield table
     for one in figures["comparisons"]:
         if "why_not" in one:
-            yield f"[yellow]{escape(one['with'])}: not compared, {escape(one['why_not'])}[/yellow]"
-    yield f"[green]{escape(str(out))}[/green], with its figures in {escape(str(out.with_suffix('.json')))}"
+            yield styled((f"{one['with']}: not compared, {one['why_not']}", "yellow"))
+    yield styled((str(out), "green"), f", with its figures in {out.with_suffix('.json')}")
 
 
 @explained()
@@ -164,14 +164,14 @@ def audit(
     if "page" in done:
         how = "the random examples" if done["labels"] else "by keys or buttons"
         line = f"{done['page']}: judge {how}, download the judgements, and pass that file to `edos audit`"
-        emit(dict(done), as_json, [escape(line)])
+        emit(dict(done), as_json, [line])
     else:
         emit(dict(done), as_json, dialogue_tables(done) if "unit" in done else [judgement_table(done)])
 
 
 def dialogue_tables(rates: Mapping[str, Any]) -> "list[Table]":
     """Return the tables of `audits.judgements.dialogue_rates`: errors, groups and annotators, and agreement."""
-    from rich.table import Table
+    from edos_dataset.cli.data_table import Table
 
     unit, paper = rates["unit"], "paper" in rates["without_error"]
     errors = Table(
@@ -181,17 +181,17 @@ def dialogue_tables(rates: Mapping[str, Any]) -> "list[Table]":
         errors.add_column(name, justify="right" if name else "left")
     for name, own in [("no error", rates["without_error"]), *((own["name"], own) for own in rates["errors"].values())]:
         theirs = [f"{own['paper']:.0%}" if own["paper"] is not None else ""] if paper else []
-        errors.add_row(escape(name), *_figures(own), *theirs)
+        errors.add_row(name, *_figures(own), *theirs)
     parts = Table(title="no error")
     for name in (f"{rates['by']}, reader", unit, "share", "95 % interval"):
         parts.add_column(name, justify="left" if name.startswith(rates["by"]) else "right")
     for name, own in [*rates["groups"].items(), *((f"reader {name}", own) for name, own in rates["readers"].items())]:
-        parts.add_row(escape(name), f"{own['items']:,}", *_figures(own))
+        parts.add_row(name, f"{own['items']:,}", *_figures(own))
     return [errors, parts, *_agreement(rates)]
 
 
 def _agreement(rates: Mapping[str, Any]) -> "list[Table]":
-    from rich.table import Table
+    from edos_dataset.cli.data_table import Table
 
     if rates["agreement"] is None:
         return []
@@ -213,7 +213,7 @@ def _figures(own: Mapping[str, Any]) -> tuple[str, str]:
 
 def judgement_table(rates: Mapping[str, Any]) -> "Table":
     """Return the table of the error rates of `augmentation.audit.judged`."""
-    from rich.table import Table
+    from edos_dataset.cli.data_table import Table
 
     table = Table()
     table.add_column("step")

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from edos_dataset.cli.console import call, check_any, check_bad, emit, explained, say
 from edos_dataset.cli.options import (
@@ -213,7 +212,7 @@ def books(
     _print(done, out, as_json, max_bad)
 
 
-def _print(done: Mapping[str, Any], out: Path, as_json: bool, max_bad: float, more: Sequence[str] = ()) -> None:
+def _print(done: Mapping[str, Any], out: Path, as_json: bool, max_bad: float, more: Sequence[Any] = ()) -> None:
     """Print the result of a run or an array task, which only the first of several launched processes has."""
     from edos_dataset.cli.tables import run_report
     from edos_dataset.commands.endpoints import line_of_usage
@@ -223,7 +222,7 @@ def _print(done: Mapping[str, Any], out: Path, as_json: bool, max_bad: float, mo
     if "share" in done:
         emit(dict(done), as_json, _task_lines(done, out))
     elif done:
-        asked = [escape(line_of_usage(done["endpoint"]))] if "endpoint" in done else []
+        asked = [line_of_usage(done["endpoint"])] if "endpoint" in done else []
         emit(dict(done), as_json, [*run_report(place_of(out), done, asked), *more])
         check_bad(bad_fraction(done), max_bad)
         check_any(sum(config["dialogues"] for config in done["configs"].values()), "dialogues", done)
@@ -240,7 +239,7 @@ def _task_lines(done: Mapping[str, Any], out: Path) -> list[str]:
         then = f"{done['undecided']!r} needs the whole corpus; run: "
     else:
         then = "all shards are there; run: "
-    return [escape(made), escape(f"{then}edos merge {out}")]
+    return [made, f"{then}edos merge {out}"]
 
 
 @explained(

@@ -8,10 +8,10 @@ from typing import Any
 
 from rich.console import RenderableType
 from rich.filesize import decimal
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
-from edos_dataset.cli.console import load_call
+from edos_dataset.cli.console import load_call, styled
+from edos_dataset.cli.data_table import Table
 from edos_dataset.commands.curate import DryRun
 from edos_dataset.commands.endpoints import lines_of_need
 from edos_dataset.label_sets import DEFAULT, LabelSet, load_label_set
@@ -29,7 +29,7 @@ def run_report(out: Path, manifest: Mapping[str, Any], notes: Iterable[str] = ()
     yield from split_lines(manifest)
     yield from quarantine_lines(manifest)
     yield from not_taken_lines(manifest)
-    yield from (f"[yellow]{escape(remark)}[/yellow]" for remark in manifest.get("remarks", []))
+    yield from (styled((remark, "yellow")) for remark in manifest.get("remarks", []))
     yield from notes
     yield load_line(out, manifest)
 
@@ -77,11 +77,13 @@ def split_lines(manifest: Mapping[str, Any]) -> Iterator[str]:
         splits = ", ".join(f"{name} {count:,}" for name, count in row["splits"].items())
         alike.setdefault(splits, []).append(config)
     for splits, configs in alike.items():
-        yield escape(f"splits of {', '.join(configs)}: {splits}")
+        yield f"splits of {', '.join(configs)}: {splits}"
 
 
-def dialogue_lines(dialogues: Sequence[Mapping[str, Any]], label_set: Mapping[str, Any] | None = None) -> Iterator[str]:
-    """Yield dialogues of any config as lines of rich markup, with ids, and with certainties, labels and confidences if
+def dialogue_lines(
+    dialogues: Sequence[Mapping[str, Any]], label_set: Mapping[str, Any] | None = None
+) -> Iterator[Text | str]:
+    """Yield dialogues of any config as lines, with ids, and with certainties, labels and confidences if
     known.
 
     Args:
@@ -90,16 +92,16 @@ def dialogue_lines(dialogues: Sequence[Mapping[str, Any]], label_set: Mapping[st
     """
     labels = load_label_set(label_set or DEFAULT)
     for dialogue in dialogues:
-        yield f"[bold]{escape(dialogue['dialogue_id'])}[/bold]{_certainty(dialogue)}"
+        yield styled((dialogue["dialogue_id"], "bold"), (_certainty(dialogue), "dim"))
         last = len(dialogue["turns"]) - 1
         labelled = "label" in dialogue or any("label" in turn for turn in dialogue["turns"])
         for number, turn in enumerate(dialogue["turns"]):
             label, confidence = turn.get("label"), turn.get("confidence")
             if number == last and "label" in dialogue:
                 label, confidence = dialogue["label"], confidence_of(dialogue)
-            speaker = f"[bold]{escape(turn['speaker'])}:[/bold] " if turn.get("speaker") else ""
-            text = speaker + escape(turn["text"] if "text" in turn else f"(SHA-256 {turn['text_sha256']})")
-            yield f"  {_label(label, confidence, labels)}  {text}" if labelled else f"  - {text}"
+            speaker = (f"{turn['speaker']}: ", "bold") if turn.get("speaker") else ""
+            text = styled(speaker, turn["text"] if "text" in turn else f"(SHA-256 {turn['text_sha256']})")
+            yield styled("  ", _label(label, confidence, labels), "  ", text) if labelled else styled("  - ", text)
         yield ""
 
 
@@ -107,30 +109,30 @@ def _certainty(dialogue: Mapping[str, Any]) -> str:
     certainty, errors = dialogue.get("certainty"), dialogue.get("expected_errors")
     if certainty is None or errors is None:
         return ""
-    return f"  [dim]certainty {certainty:.2f}, {errors:.1f} errors expected[/dim]"
+    return f"  certainty {certainty:.2f}, {errors:.1f} errors expected"
 
 
-def _label(label: int | None, confidence: float | None, labels: LabelSet) -> str:
+def _label(label: int | None, confidence: float | None, labels: LabelSet) -> Text:
     name = "" if label is None else labels.labels[label]
     colour = EMOTION if name in labels.emotions else NEUTRAL if name == labels.neutral else INTENT
     sure = "" if confidence is None else f"{confidence:.2f}"
-    return f"[{colour}]{escape(f'{name:>13}')}[/{colour}] [dim]{sure:4}[/dim]"
+    return styled((f"{name:>13}", colour), " ", (f"{sure:4}", "dim"))
 
 
-def quarantine_lines(manifest: Mapping[str, Any], most: int | None = 10) -> Iterator[str]:
+def quarantine_lines(manifest: Mapping[str, Any], most: int | None = 10) -> Iterator[Text | str]:
     """Yield a heading and a line for each unreadable file, at most `most` (None: all); nothing if there are none."""
     notes = manifest["quarantined"]
     if notes:
         yield "could not be read:"
     for note in notes[:most]:
-        yield f"  [yellow]{note['reason']}[/yellow] {escape(note['detail'])}"
+        yield styled("  ", (note["reason"], "yellow"), f" {note['detail']}")
     if most is not None and len(notes) > most:
         yield f"  and {len(notes) - most} more, in manifest.json"
 
 
 def left_out_lines(
     reasons: Iterable[Mapping[str, Any]], left_out: Sequence[Mapping[str, Any]], most: int = 10
-) -> Iterator[str]:
+) -> Iterator[Text | str]:
     """Yield a heading and a line for each readable file that was rejected, at most `most`, and how many more there are;
     nothing if there are none.
 
@@ -142,7 +144,7 @@ def left_out_lines(
     if left_out:
         yield "left out:"
     for file in left_out[:most]:
-        yield f"  [yellow]{file['reason']}[/yellow] {escape(file['detail'])}"
+        yield styled("  ", (file["reason"], "yellow"), f" {file['detail']}")
     named = {(file["stage"], file["reason"]) for file in left_out}
     total = sum(row["count"] for row in reasons if (row["stage"], row["reason"]) in named)
     if (more := total - min(most, len(left_out))) > 0:
@@ -156,10 +158,10 @@ def not_taken_lines(manifest: Mapping[str, Any]) -> Iterator[str]:
     if suffixes:
         counts = ", ".join(f"{number:,} {suffix}" for suffix, number in suffixes.items())
         pictures = "; .idx and .sup hold pictures, which need OCR" if suffixes.keys() & set(PICTURE_SUFFIXES) else ""
-        yield escape(f"not read, because the format is unknown: {counts}{pictures}")
+        yield f"not read, because the format is unknown: {counts}{pictures}"
 
 
-def estimate_lines(done: DryRun, most: int = 10) -> Iterator[str]:
+def estimate_lines(done: DryRun, most: int = 10) -> Iterator[Text | str]:
     """Yield the estimate of a dry run, unreadable files, and at most `most` of the files that will be skipped."""
     assert done.inventory is not None
     yield f"{counted(done['films'], 'films')} in {counted(done['files'], 'files')}, {decimal(done['bytes'])}"
@@ -175,26 +177,26 @@ def estimate_lines(done: DryRun, most: int = 10) -> Iterator[str]:
     yield from quarantine_lines({"quarantined": done.inventory.quarantined}, None)
     skipped = done.inventory.skipped
     for path, reason in skipped[:most]:
-        yield escape(f"  skipped: {path} ({reason})")
+        yield f"  skipped: {path} ({reason})"
     if len(skipped) > most:
         yield f"  and {len(skipped) - most} more"
 
 
-def report_line(out: Path) -> str:
-    """Return the command that writes a report on a folder, as rich markup."""
+def report_line(out: Path) -> Text:
+    """Return the command that writes a report on a folder."""
     page = "report.html" if "://" in str(out) else str(out / "report.html")  # the page is always a local file
     folder, page = quote(str(out)), quote(page)
-    return f"[green]{escape(f'edos report {folder} --out {page}')}[/green]"
+    return styled((f"edos report {folder} --out {page}", "green"))
 
 
-def load_line(out: Path, manifest: Mapping[str, Any]) -> str:
-    """Return the line of Python that loads the first config that has dialogues, as rich markup."""
+def load_line(out: Path, manifest: Mapping[str, Any]) -> Text:
+    """Return the line of Python that loads the first config that has dialogues."""
     configs = (*CONFIGS, *BOOK_CONFIGS)
     default = next((config for config in configs if manifest["configs"].get(config, {}).get("dialogues")), None)
     if default is None:
-        return (
-            "[yellow]no dialogues are left, so there is nothing to load[/yellow]; the table above says where they "
-            "were rejected"
+        return styled(
+            ("no dialogues are left, so there is nothing to load", "yellow"),
+            "; the table above says where they were rejected",
         )
     # A bare name could be that of a dataset on the Hub.
     path = out.as_posix()
@@ -202,8 +204,8 @@ def load_line(out: Path, manifest: Mapping[str, Any]) -> str:
         splits = manifest["configs"][default]["splits"]
         files = {split: f"{path}/{default}/{split}-*.parquet" for split, rows in splits.items() if rows}
         call = f'from datasets import load_dataset; ds = load_dataset("parquet", data_files={json.dumps(files)})'
-        return f"[green]{escape(call)}[/green]"
+        return styled((call, "green"))
     place = f"./{path}" if "/" not in path and path != "edos" else path
     if default in BOOK_CONFIGS:
         return load_call(place, default)
-    return f"{load_call(place)}  # config {default}"
+    return styled(load_call(place), f"  # config {default}")

@@ -6,10 +6,11 @@ objects. Only plain data are read here: mappings, lists, texts, numbers, dates, 
 
 import json
 import pickle
+import sys
 from collections.abc import Hashable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode
@@ -134,6 +135,18 @@ def json_of(text: str | bytes) -> Any:  # noqa: ANN401 - a JSON text may hold an
         raise UntrustedInputError("brackets within brackets, too deep to be read") from error
     except ValueError as error:  # also for bytes that are not UTF-8 and numbers of thousands of digits
         raise UntrustedInputError(clipped(str(error), _LONGEST_SHOWN)) from error
+
+
+def standard_input() -> TextIO:
+    """Return standard input, whose `buffer` gives its bytes.
+
+    Raises:
+        UntrustedInputError: the program was started without one, as by `<&-` or some schedulers.
+    """
+    found: TextIO | None = sys.stdin
+    if found is None:
+        raise UntrustedInputError("standard input is closed: give it a file or a pipe, such as `< FILE`")
+    return found
 
 
 def shown(value: object) -> str:

@@ -1,7 +1,6 @@
 """The sources that users give: files, folders and archives, patterns of them, and lists of files."""
 
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from edos_dataset.runs.stores.paths import RemotePath, place_of, split_address
 from edos_dataset.runs.stores.store import Status
+from edos_dataset.runs.untrusted import standard_input
 
 STDIN = "-"
 """As the name of a list: standard input."""
@@ -144,7 +144,7 @@ def _fits(parts: Sequence[str], wanted: Sequence[str]) -> bool:
 
 def _listed(files_from: str | Path) -> Iterator[Source]:
     """Yield the files of a list, each once."""
-    data = sys.stdin.buffer.read() if str(files_from) == STDIN else _read(files_from)
+    data = standard_input().buffer.read() if str(files_from) == STDIN else _read(files_from)
     data = data.removeprefix(b"\xef\xbb\xbf")
     lines = data.split(b"\0") if b"\0" in data else [line.rstrip(b"\r") for line in data.split(b"\n")]
     seen: set[str] = set()

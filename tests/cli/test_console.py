@@ -5,10 +5,10 @@ import re
 
 import pytest
 from rich.console import Console
-from rich.table import Table
 
 from command_line import edos
-from edos_dataset.cli.console import NOTHING, THEME, Ended, check_any, emit, indented, load_call, say
+from edos_dataset.cli.console import NOTHING, THEME, Ended, check_any, emit, indented, load_call, say, styled
+from edos_dataset.cli.data_table import Table
 from edos_dataset.commands import progress as progress_shown
 from edos_dataset.commands.progress import bars, file_bars, steps
 
@@ -20,7 +20,7 @@ def test_json_is_printed_alone(capsys):
 
     emit({"größe": [1]}, True, tables())
     assert capsys.readouterr().out == '{\n "größe": [\n  1\n ]\n}\n'
-    emit({}, False, ["[bold]a table[/bold]"])
+    emit({}, False, [styled(("a table", "bold"))])
     assert capsys.readouterr().out == "a table\n"
 
 
@@ -33,6 +33,17 @@ def test_lines_stay_whole_and_as_they_are(capsys):
 def test_load_call(capsys):
     say([load_call("films [1]", "os")])
     assert capsys.readouterr().out == 'from datasets import load_dataset; ds = load_dataset("films [1]", "os")\n'
+
+
+def test_brackets_in_data_are_no_markup(capsys):
+    """In lines, cells, headings and titles: "[/]" closes nothing, and "[bold]" is a word."""
+    data = "[/] [bold]x[/bold] [link=x]"
+    table = Table(data, title=data)
+    table.add_row(data)
+    table.add_column(data)
+    say([data, styled((data, "green"), data), table])
+    shown = capsys.readouterr().out
+    assert shown.count(data) == 7
 
 
 @pytest.mark.parametrize(("rank", "prints"), [(None, True), ("0", True), ("1", False)])
@@ -81,7 +92,7 @@ def test_untrusted_text_controls_no_terminal(monkeypatch, capsys):
     monkeypatch.setenv("FORCE_COLOR", "1")
     table = Table("pa\x1b[2Jth")
     table.add_row("\x1b]0;title\x07 \u202e\x9b1m")
-    say([table, "[green]\x1b[31mred[/green]\nnext"])
+    say([table, styled(("\x1b[31mred", "green"), "\nnext")])
     shown = capsys.readouterr().out
     assert (
         r"\x1b[2J" in shown
@@ -96,7 +107,7 @@ def test_untrusted_text_controls_no_terminal(monkeypatch, capsys):
 
 def test_tables_are_narrow_and_plain_in_pipes(monkeypatch, capsys):
     wide = Table(*"abc")
-    wide.add_row(*("[red]word[/red] " * 20 for _ in "abc"))
+    wide.add_row(*(styled(("word " * 20, "red")) for _ in "abc"))
     say([wide])
     plain = capsys.readouterr().out
     assert "\x1b" not in plain and max(map(len, plain.splitlines())) <= 100
@@ -168,11 +179,12 @@ def test_nothing_came_out_names_the_likely_remedy():
 
 def test_lines_are_wrapped_at_words_and_indented_in_a_terminal():
     console = Console(width=50, force_terminal=True, theme=THEME)
-    turn = "  [emotion]          sad[/emotion] [dim]0.66[/dim]  You're crying. I haven't seen you cry since I was six."
+    text = "You're crying. I haven't seen you cry since I was six."
+    turn = styled("  ", ("          sad", "emotion"), " ", ("0.66", "dim"), "  ", text)
     first, *more = indented(turn, console).plain.split("\n")
     assert first.startswith("            sad 0.66  You") and more
     assert all(line.startswith(" " * 22) and line[22] != " " and len(line) <= 50 for line in more)
-    assert indented("could not be read: " + "word " * 20, console).plain.split("\n")[1].startswith("  word")
+    assert indented(styled("could not be read: " + "word " * 20), console).plain.split("\n")[1].startswith("  word")
 
 
 def test_help_has_groups_and_no_column_of_types():

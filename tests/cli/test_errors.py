@@ -7,7 +7,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from edos_dataset.cli.console import TOO_MANY, WRONG_USAGE, Ended, check_bad, explained
+from edos_dataset.cli.console import TOO_MANY, WRONG_USAGE, Ended, check_bad, explained, styled
 from edos_dataset.runs.engines.base import WorkerDied
 
 
@@ -43,7 +43,7 @@ def run(error, *arguments, **texts):
         ),
         (OSError("the server is gone"), 1, "error the server is gone. Finished work is kept; fix this"),
         (Ended(WRONG_USAGE, "There is no terminal."), 2, "There is no terminal.\n"),
-        (Ended(TOO_MANY, "[bold red]30%[/bold red] are bad"), 3, "30% are bad\n"),
+        (Ended(TOO_MANY, styled(("30%", "bold red"), " are bad")), 3, "30% are bad\n"),
         (KeyboardInterrupt(), 130, "Stopped. Run the same command to resume.\n"),
     ],
 )

@@ -5,7 +5,6 @@ Each holds one record or a few rows in memory; lines and records have a maximum 
 
 import gzip
 import json
-import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -22,6 +21,7 @@ from edos_dataset.releases.formats.records import WANTED, Dialogue, Place, Recor
 from edos_dataset.releases.formats.selection import ALL, Selection
 from edos_dataset.releases.formats.texts import LARGEST, as_text, encoding_of, lines, other_bytes
 from edos_dataset.runs.stores.paths import place_of
+from edos_dataset.runs.untrusted import standard_input
 from edos_dataset.text import shown
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def opened(source: str) -> Iterator[BinaryIO]:
     """
     with ExitStack() as stack:
         if source == STDIN:
-            file = _copied(stack, sys.stdin.buffer)
+            file = _copied(stack, standard_input().buffer)
         else:
             file = stack.enter_context(place_of(source).open("rb"))
             if not file.seekable():

@@ -9,7 +9,7 @@ import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import partialmethod
 from types import TracebackType
 from typing import Any
 
@@ -73,7 +73,6 @@ class DatasetsEngine(SingleProcess):
                     batched=True,
                     batch_size=1,
                     num_proc=processes if processes > 1 else None,
-                    fn_kwargs={"parent": os.getpid()},
                     remove_columns=["task"],
                     features=datasets.Features({"result": datasets.Value("large_binary")}),
                     keep_in_memory=True,
@@ -106,18 +105,25 @@ def quiet() -> Iterator[None]:
 
 @contextmanager
 def _spawning() -> Iterator[None]:
-    """Let `Dataset.map` spawn its processes. By default it forks, which can hang once this process has started threads
-    of torch or Arrow, or used a GPU. `map` also replaces `os.environ` by a copy; the original is restored for code that
-    holds a reference to it.
+    """Let `Dataset.map` spawn its processes, and let all of them end with this one: the workers, also those that wait
+    for a task, and the manager of their messages.
+
+    By default `map` forks, which can hang once this process has started threads of torch or Arrow, or used a GPU. `map`
+    also replaces `os.environ` by a copy; the original is restored for code that holds a reference to it.
     """
     import multiprocess
+    from multiprocess import managers, pool
 
+    own_pool, start = pool.Pool, managers.SyncManager.start
     variables, before = os.environ, dict(os.environ)
     method = multiprocess.get_start_method(allow_none=True)
     multiprocess.set_start_method("spawn", force=True)
+    pool.Pool = _tied_pool(own_pool)
+    managers.SyncManager.start = partialmethod(start, initializer=_start)
     try:
         yield
     finally:
+        pool.Pool, managers.SyncManager.start = own_pool, start
         multiprocess.set_start_method(method, force=True)
         if os.environ is not variables:
             os.environ = variables  # noqa: B003 - the original object, not a copy
@@ -126,15 +132,22 @@ def _spawning() -> Iterator[None]:
             variables.update(before)
 
 
-def _run_batch(batch: dict[str, list[bytes]], parent: int) -> dict[str, list[Any]]:
-    if os.getpid() != parent:
-        _start()
+def _tied_pool(kind: Any) -> Any:  # noqa: ANN401 - of multiprocess, which has no types
+    """Return a class of pools whose processes end with this one."""
+
+    class TiedPool(kind):  # type: ignore[misc]
+        def __init__(self, processes: int | None = None, *_: object, **more: object) -> None:
+            super().__init__(processes, _start, (), **more)
+
+    return TiedPool
+
+
+def _run_batch(batch: dict[str, list[bytes]]) -> dict[str, list[Any]]:
     return {"result": [pickle.dumps(function(task)) for function, task in map(pickle.loads, batch["task"])]}
 
 
-@cache
 def _start() -> None:
-    """Make a process of `Dataset.map` end with its parent; once a process."""
+    """Make a process of `Dataset.map` end with its parent."""
     import multiprocess
 
     start_worker(multiprocess)

@@ -35,6 +35,8 @@ NO_GUARD = (
 )
 _UNGUARDED = 77
 """Exit code of a worker that imported a script without a main guard."""
+_PR_SET_PDEATHSIG = 1
+"""Number of this option of `prctl` (linux/prctl.h)."""
 
 
 class LocalEngine(SingleProcess):
@@ -133,6 +135,18 @@ def start_worker(package: ModuleType = multiprocessing) -> None:
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
+    _die_with(parent.pid)
+
+
+def _die_with(parent: int) -> None:
+    """Let Linux kill this process at once when its parent ends, even while C code keeps other threads from running."""
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before the call
+        os._exit(1)
 
 
 class AccelerateEngine:

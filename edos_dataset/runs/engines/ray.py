@@ -18,15 +18,17 @@ import os
 import platform
 import signal
 import socket
+import subprocess
 import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 from edos_dataset.runs.engines.base import R, SingleProcess, T, WorkerDied, check_workers
 from edos_dataset.version import __version__
@@ -70,7 +72,8 @@ def connect(workers: int) -> bool:
         quiet |= {"num_cpus": workers, "include_dashboard": False, "object_store_memory": 80 << 20}
     try:
         _knock(address or "local")
-        ray.init(address or "local", **quiet)
+        with nullcontext() if address else _tied():
+            ray.init(address or "local", **quiet)
     except Exception as error:  # Ray also raises plain exceptions
         if address is None:
             raise WorkerDied(
@@ -82,6 +85,48 @@ def connect(workers: int) -> bool:
             "--head`), or leave --address and RAY_ADDRESS out"
         ) from error
     return True
+
+
+_MARK = "EDOS_RAY_OF"
+_END_MARKED = """
+import os, pathlib, signal, sys
+sys.stdin.read()
+for process in pathlib.Path("/proc").glob("[0-9]*"):
+    try:
+        if sys.argv[1].encode() in (process / "environ").read_bytes().split(b"\\0"):
+            os.kill(int(process.name), signal.SIGKILL)
+    except OSError:
+        pass
+"""
+"""Program that waits until its standard input ends, and then kills the processes with an entry in their environment."""
+
+_watched: list[Any] = []
+"""What waits for the end of this process."""
+
+
+@contextmanager
+def _tied() -> Iterator[None]:
+    """Let the processes of the Ray that starts here end with this one. Ray's own agents and workers look whether their
+    node is there only now and then, and stay for minutes.
+    """
+    if sys.platform != "linux":
+        yield
+        return
+    mark = uuid4().hex
+    os.environ[_MARK] = mark
+    try:
+        yield
+    finally:
+        del os.environ[_MARK]
+    program = [sys.executable, "-ISc", _END_MARKED, f"{_MARK}={mark}"]
+    # its input ends with this process; in a session of its own, as Ctrl-C is not meant for it
+    _watched.append(subprocess.Popen(program, stdin=subprocess.PIPE, start_new_session=True))
+
+
+def _end_tied() -> None:
+    """End what a Ray that has been shut down left."""
+    while _watched:
+        _watched.pop().communicate()
 
 
 def _knock(address: str) -> None:
@@ -270,6 +315,7 @@ class RayEngine(SingleProcess):
         if self._started_ray:
             self._started_ray = False
             ray.shutdown()
+            _end_tied()
 
     def map(self, function: Callable[[T], R], tasks: Iterable[T]) -> Iterator[R]:
         """Yield the results as they become ready. At most one task per worker waits in memory."""
