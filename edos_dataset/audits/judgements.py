@@ -168,15 +168,22 @@ def _about(raw: Mapping[str, Any], path: Path) -> tuple[str, str]:
     return str(kind), str(unit)
 
 
+@cache
+def _codes(kind: str, unit: str) -> Sequence[str]:
+    return tuple(one.code for one in error_types(kind, unit))
+
+
 def _judgement(entry: Any, raw: Mapping[str, Any], reader: str, where: str) -> Judgement:  # noqa: ANN401 - of a file
     try:
         item, digest, errors = entry["item"], entry["digest"], entry["errors"]
         groups = {name: str(entry[name]) for name in GROUPS if name != "config"}
     except (KeyError, TypeError) as error:
-        raise ValueError(f"{where}: {error!r}, expected item, digest, errors, {', '.join(GROUPS)}: {HINT}") from error
+        raise ValueError(
+            f"{where}: {shown(error)}, expected item, digest, errors, {', '.join(GROUPS)}: {HINT}"
+        ) from error
     if not (isinstance(item, str) and isinstance(digest, str) and isinstance(errors, list)):
         raise ValueError(f"{where}: expected texts as item and digest and a list of errors, got {shown(entry)}: {HINT}")
-    known = [one.code for one in error_types(raw["kind"], raw["unit"])]
+    known = _codes(raw["kind"], raw["unit"])
     if strange := [error for error in errors if error not in known]:
         raise ValueError(f"{where}: error is {shown(strange[0])}, expected one of {', '.join(known)}")
     return Judgement(reader, item, digest, groups | {"config": str(raw.get("config"))}, frozenset(errors))
@@ -255,7 +262,7 @@ def _by_item(judgements: Sequence[Judgement]) -> dict[tuple[str, str], list[Judg
 
 
 def _share(items: _Items, fits: _Test) -> dict[str, Any]:
-    shares = [float(np.mean([fits(one) for one in own])) for own in items.values() if own]
+    shares = [sum(map(fits, own)) / len(own) for own in items.values() if own]
     share = float(np.mean(shares))
     return {"items": len(shares), "share": round(share, 4), "interval": wilson(share, len(shares))}
 

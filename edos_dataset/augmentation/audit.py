@@ -24,6 +24,7 @@ from edos_dataset.label_sets import label_set_of
 from edos_dataset.labels import LABELS
 from edos_dataset.metrics.resampling import wilson
 from edos_dataset.runs.shards import write_text
+from edos_dataset.runs.untrusted import shown
 from edos_dataset.wording import counted
 
 VERDICTS = ("right", "wrong", "unsure")
@@ -338,6 +339,9 @@ def _texts(record: dict[str, Any]) -> list[str]:
     return [turn["text"] for turn in record["turns"]]
 
 
+_MOST_ROWS = 1 << 53
+
+
 @dataclass(frozen=True)
 class _Judgement:
     """One verdict of a person; `rows` counts the dialogues with the label in that step, `step` is number and method."""
@@ -370,8 +374,11 @@ def judged(path: Path) -> dict[str, Any]:
     """
     judgements = _read_judgements(path)
     steps = sorted({each.step for each in judgements}, key=lambda step: (int(step.split()[0]), step))
+    by_step: dict[str, list[_Judgement]] = {step: [] for step in steps}
+    for each in judgements:
+        by_step[each.step].append(each)
     return {
-        "steps": {step: _figures([each for each in judgements if each.step == step]) for step in steps},
+        "steps": {step: _figures(own) for step, own in by_step.items()},
         "overall": _figures(judgements),
     }
 
@@ -397,18 +404,21 @@ def _judgement(entry: Any, where: str, labels: Sequence[str]) -> _Judgement:  # 
             entry["verdict"],
             int(entry["rows"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{where}: {error!r}, expected step, method, label, draw, verdict and rows: {HINT}") from error
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"{where}: {shown(error)}, expected step, method, label, draw, verdict and rows: {HINT}"
+        ) from error
     for name, value, allowed in (
         ("verdict", judgement.verdict, VERDICTS),
         ("draw", judgement.draw, DRAWS),
         ("label", judgement.label, labels),
     ):
         if value not in allowed:
-            raise ValueError(f"{where}: {name} is {value!r}, expected one of {', '.join(allowed)}")
-    if judgement.rows < 1:
+            raise ValueError(f"{where}: {name} is {shown(value)}, expected one of {', '.join(allowed)}")
+    if not 1 <= judgement.rows <= _MOST_ROWS:
         raise ValueError(
-            f"{where}: rows is {judgement.rows}, expected the number of dialogues with this label, at least 1"
+            f"{where}: rows is {shown(judgement.rows)}, expected the number of dialogues with this label, from 1 to "
+            f"{_MOST_ROWS:,}"
         )
     return judgement
 

@@ -118,16 +118,15 @@ def split_before(table: pa.Table, begins: np.ndarray) -> pa.Table:
     starts = np.r_[offsets[:-1], new]
     order = np.argsort(starts, kind="stable")  # keeps a row without turns and the next one
     rows = np.r_[np.arange(table.num_rows), np.searchsorted(offsets, new, side="right") - 1][order]
-    taken = table.take(pa.array(rows))
+    taken = table.drop_columns(["turns"]).take(pa.array(rows))  # turns would be copied once for every part
     own = pc.replace_with_mask(
         taken["dialogue_id"].cast(pa.string()).combine_chunks(),
         pa.array(order >= table.num_rows),
         ids_by_first_turn(table, new),
     )
     lists = pa.ListArray.from_arrays(pa.array(np.r_[starts[order], len(turns)], pa.int32()), turns)
-    for column, values in (("dialogue_id", own), ("turns", lists)):
-        taken = taken.set_column(taken.column_names.index(column), table.schema.field(column), values)
-    return taken
+    taken = taken.set_column(taken.column_names.index("dialogue_id"), table.schema.field("dialogue_id"), own)
+    return taken.add_column(table.column_names.index("turns"), table.schema.field("turns"), lists)
 
 
 def ids_by_first_turn(table: pa.Table, places: np.ndarray) -> pa.StringArray:

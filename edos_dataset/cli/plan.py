@@ -95,7 +95,7 @@ def _table(one: Mapping[str, Any]) -> "RenderableType":
         shown = row["phase"] if row["phase"] != phase else ""
         phase = row["phase"]
         reads = counted(row["units"], row["unit"]) if row["unit"] else ""
-        figures = (reads, _time(row["core_hours"]), _time(row["hours"]), f"{row['hours'] / total:.1%}")
+        figures = (reads, _time(row["core_hours"]), _time(row["hours"]), f"{_share(row['hours'], total):.1%}")
         disk = decimal(row["disk"]) if row["disk"] else ""
         where = (decimal(row["memory"]) if shown or not phase else "", disk, f"{row['money']:,.2f}")
         table.add_row(shown, row["stage"], row["on"], *figures, *where)
@@ -112,12 +112,17 @@ def _lines(one: Mapping[str, Any]) -> "Iterator[RenderableType]":
     yield styled(
         (binds["stage"], "bold"),
         f" is the bottleneck, on {binds['on']}, with {binds['share']:.0%} of the time; the main process works "
-        f"alone for {total['leader_hours'] / total['hours']:.0%} of the time",
+        f"alone for {_share(total['leader_hours'], total['hours']):.0%} of the time",
     )
     if not one["fits"]:
         yield styled(("the disks of these machines are too small for that", "yellow"))
     for figure, source in one["sources"].items():
         yield styled((f"{figure}: {source}", "dim"))
+
+
+def _share(part: float, whole: float) -> float:
+    """Return a part of a whole, 0 to 1; 0 of nothing."""
+    return part / whole if whole else 0.0
 
 
 def _time(hours: float) -> str:

@@ -142,6 +142,7 @@ def _plan_for(cluster: Cluster, took: Sample, corpus: Corpus, listing: float) ->
     rows = rows_of(cluster, work, first, alone, took)
     hours = sum(row.hours for row in rows)
     binding = max(rows, key=lambda row: row.hours)
+    share = binding.hours / hours if hours else 0.0
     disk, source = sum(row.disk for row in rows), round(took.stored / took.files * corpus.files)
     workers = workers_of(cluster, max(phase.memory for phase in work))
     return {
@@ -157,7 +158,7 @@ def _plan_for(cluster: Cluster, took: Sample, corpus: Corpus, listing: float) ->
             "memory": max(row.memory for row in rows),
             "money": round(hours * cluster.price, 2),
         },
-        "binds": {"stage": binding.stage, "phase": binding.phase, "on": binding.on, "share": binding.hours / hours},
+        "binds": {"stage": binding.stage, "phase": binding.phase, "on": binding.on, "share": share},
         "fits": cluster.disk is None or disk <= cluster.disk,
         "simulated": None,  # earlier versions simulated the run; scripts may ask for the key
         "sources": cluster.sources(),

@@ -2,18 +2,20 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from edos_dataset.crowd.answers import Answers
 from edos_dataset.crowd.batches import Batch
-from edos_dataset.crowd.hit_answers import Given, check_given, feedback
+from edos_dataset.crowd.hit_answers import GRADES, Given, check_given, feedback
 from edos_dataset.crowd.hits import Hit, Item
-from edos_dataset.crowd.store import Store, now
+from edos_dataset.crowd.store import DamagedError, Store, now
 from edos_dataset.crowd.text_files import csv_text
+from edos_dataset.runs.untrusted import json_of, shown
 from edos_dataset.wording import counted
 
+_INT64 = 1 << 63  # SQLite has no larger numbers
 _GLANCE = 20.0  # seconds between records of activity: every write waits for the disk
 
 
@@ -143,11 +145,13 @@ class Work:
     def answered(self, assignment: int) -> dict[int, dict[str, Any]]:
         """Return the latest answer to each item of an assignment, by the item's place: `value`, `typed`, `checked`."""
         rows = self.store.read(
-            "SELECT place, value, typed, checked FROM answers WHERE assignment = ? ORDER BY number", (assignment,)
+            "SELECT number, assignment, place, value, typed, seconds, at, checked FROM answers WHERE assignment = ? "
+            "ORDER BY number",
+            (assignment,),
         )
         return {
-            int(place): {"value": json.loads(value), "typed": typed, "checked": bool(checked)}
-            for place, value, typed, checked in rows
+            row.place: {"value": row.value, "typed": row.typed, "checked": row.checked > 0}
+            for row in (stored(self.store, *each) for each in rows)
         }
 
     def give(self, worker: str, assignment: int, given: Given) -> dict[str, Any]:
@@ -209,10 +213,65 @@ class Work:
         return None
 
 
+class StoredAnswer(NamedTuple):
+    """A row of the table `answers`, or the sum of several to one item; see `Given`."""
+
+    assignment: int
+    place: int
+    value: Any
+    typed: str | None
+    seconds: float
+    at: float
+    checked: int
+
+
+def stored(
+    store: Store,
+    number: object,
+    assignment: object,
+    place: object,
+    value: object,
+    typed: object = None,
+    seconds: object = 0.0,
+    at: object = 0.0,
+    checked: object = 0,
+    *,
+    items: Sequence[Item] | None = None,
+) -> StoredAnswer:
+    """Return a row of answers, whose columns SQLite holds without a type.
+
+    Raises:
+        DamagedError: it is no answer, or not one to one of the items, if these are given.
+    """
+    try:
+        read = json_of(value) if isinstance(value, str) else value
+        plain = isinstance(read, str | None) or (isinstance(read, list) and all(grade in GRADES for grade in read))
+        texts = isinstance(typed, str | None) and isinstance(assignment, int) and isinstance(checked, int)
+        numbers = isinstance(seconds, int | float) and isinstance(at, int | float)
+        known = isinstance(place, int) and place >= 0 and (items is None or _fits(read, place, items))
+        if not (plain and texts and numbers and known):
+            raise TypeError
+    except (TypeError, ValueError) as error:
+        raise DamagedError(store.path, f"the answer with the number {shown(number)} is none") from error
+    return StoredAnswer(assignment, place, read, typed, float(seconds), float(at), checked)  # type: ignore[arg-type]
+
+
+def _fits(value: object, place: int, items: Sequence[Item]) -> bool:
+    """Return whether a value is of the kind that the item at a place asks for."""
+    if place >= len(items):
+        return False
+    judged = items[place].kind in ("judge", "bonus")
+    if not isinstance(value, list):
+        return not judged
+    return judged and len(value) == len(items[place].choices)
+
+
 def _of_worker(connection: sqlite3.Connection, worker: str, assignment: int) -> tuple[str, str]:
-    row = connection.execute(
-        "SELECT hit, finished, released FROM assignments WHERE id = ? AND worker = ?", (assignment, worker)
-    ).fetchone()
+    row = None
+    if 0 <= assignment < _INT64:
+        row = connection.execute(
+            "SELECT hit, finished, released FROM assignments WHERE id = ? AND worker = ?", (assignment, worker)
+        ).fetchone()
     if row is None:
         raise NotYoursError("this is not a task of yours: load the page again")
     over = (
@@ -247,18 +306,19 @@ def answer_lines(store: Store, batch: Batch, unfinished: bool = False) -> Iterat
     items = {hit.id: hit.items for hit in batch.hits}
     rows = store.read(
         # with max, SQLite takes the bare columns from the same row
-        "SELECT hit, worker, place, value, typed, at, max(number), sum(checked), sum(seconds) "
+        "SELECT hit, worker, max(number), assignment, place, value, typed, sum(seconds), at, sum(checked) "
         "FROM answers JOIN assignments ON assignment = assignments.id WHERE finished IS NOT NULL OR ? "
         "GROUP BY assignment, place ORDER BY max(number)",
         (int(unfinished),),
     )
-    for hit, worker, place, value, typed, at, _, checks, seconds in rows:
+    for hit, worker, *columns in rows:
         if hit not in items:  # the batch was rewritten after these answers
             continue
-        item = items[hit][int(place)]
-        line = {"hit": hit, "item": item.id, "worker": store.alias(worker), "value": json.loads(value), "typed": typed}
-        line |= {"seconds": round(float(seconds), 1), "at": at}
-        yield line | ({"checks": int(checks)} if item.kind == "bonus" else {})
+        row = stored(store, *columns, items=items[hit])
+        item = items[hit][row.place]
+        line = {"hit": hit, "item": item.id, "worker": store.alias(worker), "value": row.value, "typed": row.typed}
+        line |= {"seconds": round(row.seconds, 1), "at": row.at}
+        yield line | ({"checks": row.checked} if item.kind == "bonus" else {})
     done = store.read(
         "SELECT hit, worker, began, finished FROM assignments WHERE finished IS NOT NULL ORDER BY finished"
     )

@@ -16,6 +16,9 @@ from edos_dataset.crowd.mturk.questions import split_kinds, value_of
 from edos_dataset.crowd.names import EDOS
 from edos_dataset.crowd.text_files import csv_text, read_csv, restored
 from edos_dataset.label_sets import LabelSet
+from edos_dataset.runs.untrusted import UntrustedInputError, json_of, shown
+
+_CENTURY = 3.2e9  # seconds
 
 OTHER = "other"
 """The choice for none of the suggested labels."""
@@ -165,7 +168,7 @@ def read_argilla(path: Path, questions: Questions, alias: Callable[[str], str]) 
     """
     path, items = path / _ARGILLA_RECORDS if path.is_dir() else path, items_by_id(questions.hits)
     try:
-        for record in json.loads(path.read_text(encoding="utf-8")):
+        for record in json_of(path.read_bytes()):
             users: dict[str, dict[str, str]] = {}
             for name, responses in (record["responses"] or {}).items():
                 for one in responses:
@@ -224,21 +227,21 @@ def read_label_studio(path: Path, questions: Questions, alias: Callable[[str], s
     """
     items = items_by_id(questions.hits)
     try:
-        tasks = json.loads(path.read_text(encoding="utf-8"))
+        tasks = json_of(path.read_bytes())
         for task in tasks:
             for one in task["annotations"]:
                 if one.get("was_cancelled"):
                     continue
                 facts = {
-                    "seconds": one.get("lead_time"),
+                    "seconds": _number(one.get("lead_time")),
                     "at": str(one.get("updated_at") or one.get("created_at") or ""),
                 }
                 hit, item, worker = task["data"]["hit"], task["data"]["item"], alias(_annotator(one))
                 if answer := answer_of(items, hit, item, worker, _label_studio_fields(one), **facts):
                     yield answer
-    except (KeyError, TypeError, AttributeError, json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (KeyError, TypeError, AttributeError, RecursionError, UntrustedInputError) as error:
         raise ValueError(
-            f"{path} is no JSON export of Label Studio ({error!r}): export it as JSON, not JSON-MIN"
+            f"{path} is no JSON export of Label Studio ({shown(error)}): export it as JSON, not JSON-MIN"
         ) from error
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
@@ -349,8 +352,10 @@ def _first(row: Mapping[str, str], names: tuple[str, ...]) -> str:
     return next((row[name] for name in names if row.get(name)), "")
 
 
-def _number(text: str) -> float | None:
+def _number(given: Any) -> float | None:  # noqa: ANN401 - whatever a tool writes
+    """Return the seconds in a cell or a field; None where it has no number, or one of more than a century."""
     try:
-        return max(float(text), 0.0)
-    except ValueError:
+        seconds = max(float(given), 0.0)
+    except (ValueError, TypeError, OverflowError):
         return None
+    return seconds if seconds < _CENTURY else None

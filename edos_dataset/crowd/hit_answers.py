@@ -114,7 +114,7 @@ def _answer(row: Mapping[str, Any]) -> HitAnswer:
         value = tuple(value)
     if not isinstance(value, str | tuple | None) or not isinstance(typed, str | None):
         raise ValueError(f"value must be a text, null, or a list of {', '.join(GRADES)}, got {str(value)[:60]}")
-    if not isinstance(seconds, int | float | None) or isinstance(seconds, bool) or (seconds or 0) < 0:
+    if not isinstance(seconds, int | float | None) or isinstance(seconds, bool) or not 0 <= (seconds or 0) < 1e18:
         raise ValueError(f"seconds must be a number from 0 or null, got {str(seconds)[:60]}")
     at = str(row.get("at") or "")
     return HitAnswer(_text(row, "hit"), _text(row, "item"), _text(row, "worker"), value, typed or "", seconds, at)
@@ -226,5 +226,5 @@ def read_given(body: Mapping[str, Any]) -> Given:
         if not known or seconds != seconds:
             raise TypeError
         return Given(body["id"], body["place"], body.get("value"), typed, seconds, body.get("check") is True)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ValueError("this is no answer: give id, place, value, typed and seconds") from error

@@ -1,6 +1,5 @@
 """The state of a batch: what is done, agreement of annotators and verdicts on them so far, time and cost."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from statistics import median
@@ -11,7 +10,7 @@ import numpy as np
 from edos_dataset.arrays import Ints
 from edos_dataset.crowd.aggregation import count_answers
 from edos_dataset.crowd.agreement import fleiss_kappa, label_agreement, pairwise_agreement
-from edos_dataset.crowd.assignments import Work, answer_lines, stored_label_table
+from edos_dataset.crowd.assignments import Work, answer_lines, stored, stored_label_table
 from edos_dataset.crowd.hit_answers import GRADES, collect_answers, is_right
 from edos_dataset.crowd.quality import QualityRules, Worker, worker_rows
 from edos_dataset.crowd.store import now
@@ -20,7 +19,7 @@ from edos_dataset.crowd.store import now
 class _Row(NamedTuple):
     """A row of the table `assignments`."""
 
-    id: str
+    id: int
     hit: str
     worker: str
     began: float
@@ -90,11 +89,14 @@ def _seconds(row: _Row) -> float:
     return float(row.finished or 0) - float(row.began)
 
 
-def _latest(work: Work) -> dict[str, dict[int, Any]]:
+def _latest(work: Work) -> dict[int, dict[int, Any]]:
     """Return the latest value of each place of each assignment, by its number."""
-    latest: dict[str, dict[int, Any]] = {}
-    for assignment, place, value in work.store.read("SELECT assignment, place, value FROM answers ORDER BY number"):
-        latest.setdefault(assignment, {})[int(place)] = json.loads(value)
+    latest: dict[int, dict[int, Any]] = {}
+    hits = dict(work.store.read("SELECT id, hit FROM assignments"))
+    for columns in work.store.read("SELECT number, assignment, place, value FROM answers ORDER BY number"):
+        hit = work.hits.get(hits.get(columns[1], ""))
+        row = stored(work.store, *columns, items=None if hit is None else hit.items)
+        latest.setdefault(row.assignment, {})[row.place] = row.value
     return latest
 
 
@@ -103,7 +105,7 @@ def _points(work: Work, hit: str, given: dict[int, Any]) -> int:
     return sum(is_right(items[place], value) for place, value in given.items() if place < len(items))
 
 
-def _counts(work: Work, latest: dict[str, dict[int, Any]], hits: dict[str, str]) -> tuple[Ints, Sequence[str]]:
+def _counts(work: Work, latest: dict[int, dict[int, Any]], hits: dict[int, str]) -> tuple[Ints, Sequence[str]]:
     """Return how many answers each task has in each category, and the names of the first categories: the labels, or
     the grades, whose tasks are the candidates.
     """
@@ -144,7 +146,7 @@ def _verdict(row: Worker | None) -> dict[str, Any]:
 
 
 def _workers(
-    work: Work, rows: Sequence[_Row], latest: dict[str, dict[int, Any]], earned: dict[str, int], rules: QualityRules
+    work: Work, rows: Sequence[_Row], latest: dict[int, dict[int, Any]], earned: dict[int, int], rules: QualityRules
 ) -> list[dict[str, Any]]:
     by_worker: dict[str, list[_Row]] = {}
     for row in rows:

@@ -35,6 +35,16 @@ _FORM = "1"
 _BUSY = 30.0  # seconds to wait for another writer
 
 
+class DamagedError(ValueError):
+    """The file of answers holds what this package never writes; the message says where."""
+
+    def __init__(self, path: Path, what: str) -> None:
+        super().__init__(
+            f"{path} is damaged, or was changed by another program ({what}): restore a copy of it, or mend it with "
+            "`sqlite3`"
+        )
+
+
 class Store:
     """The database of a batch's answers.
 
@@ -77,20 +87,40 @@ class Store:
         return found
 
     def read(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
-        """Return the rows of a query."""
-        return self._connection.execute(query, values).fetchall()
+        """Return the rows of a query.
+
+        Raises:
+            ValueError: the file is damaged.
+        """
+        with self._readable():
+            return self._connection.execute(query, values).fetchall()
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Open an exclusive transaction, durable at the end, and yield its connection."""
+        """Open an exclusive transaction, durable at the end, and yield its connection.
+
+        Raises:
+            ValueError: the file is damaged.
+        """
         connection = self._connection
-        connection.execute("BEGIN IMMEDIATE")
+        with self._readable():
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Report a file whose pages are damaged; other errors of the database pass."""
         try:
-            yield connection
-        except BaseException:
-            connection.execute("ROLLBACK")
+            yield
+        except (sqlite3.IntegrityError, sqlite3.OperationalError):
             raise
-        connection.execute("COMMIT")
+        except sqlite3.DatabaseError as error:
+            raise DamagedError(self.path, str(error)) from error
 
     def sign(self, *parts: str) -> str:
         """Return a signature, 64 hexadecimal digits, that cannot be forged without the file."""

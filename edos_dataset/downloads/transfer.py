@@ -6,10 +6,13 @@ import base64
 import binascii
 import json
 import re
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from threading import Timer
+from typing import Any
 
 from edos_dataset.runs.http import PASSING, asked_wait, httpx
 from edos_dataset.runs.retries import TransientError, call_with_retries
@@ -80,6 +83,8 @@ Progress = Callable[[int, int | None], None]
 
 _TRIES = 5
 _LONGEST = 120.0  # maximum seconds between attempts; if a server asks for more, that is reported
+_HEADERS = 2  # times the time-out between two bytes in which the header of an answer must come
+_REMEMBERED = 8  # connections
 _UNSTATED = 2**30  # maximum bytes of a file whose size is not stated
 _NEVER = (httpx.TooManyRedirects, httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.DecodingError)
 _NO_HEAD = (400, 403, 405, 501)  # status codes of servers that may still answer a GET
@@ -105,7 +110,34 @@ class Server:
     def __init__(self, wait: float = 1.0, timeout: float = 30.0) -> None:
         agent = {"User-Agent": f"edos-dataset/{__version__}", **_WHOLE}
         self._client = httpx.Client(follow_redirects=True, timeout=httpx.Timeout(timeout), headers=agent)
-        self._wait = wait
+        self._wait, self._timeout = wait, timeout
+        self._sockets: list[Any] = []
+
+    def _connected(self, event: str, facts: Mapping[str, Any]) -> None:
+        """Remember the connections that httpx opens; called by it."""
+        if event in ("connection.connect_tcp.complete", "proxy.connect_tcp.complete"):
+            self._sockets = [*self._sockets[-_REMEMBERED:], facts["return_value"].get_extra_info("socket")]
+
+    @contextmanager
+    def _answer(self, method: str, url: str, headers: Mapping[str, str] | None = None) -> Iterator[httpx.Response]:
+        """Yield the answer to a request, whose body is not read yet.
+
+        A server that sends its header byte by byte is cut off, as no time-out between two bytes would ever end it.
+        """
+        late = Timer(_HEADERS * self._timeout, self._cut)
+        late.start()
+        try:
+            extensions = {"trace": self._connected}
+            with self._client.stream(method, url, headers=headers, extensions=extensions) as response:
+                late.cancel()
+                yield response
+        finally:
+            late.cancel()
+
+    def _cut(self) -> None:
+        for each in self._sockets:
+            with suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
 
     def ask(self, url: str) -> Offer:
         """Ask about a file without fetching it.
@@ -115,11 +147,12 @@ class Server:
         """
 
         def asked() -> Offer:
-            response = self._client.head(url)
-            if response.status_code in _NO_HEAD:
-                with self._client.stream("GET", url) as response:  # its body is not read
+            with self._answer("HEAD", url) as response:
+                response.read()  # so that the connection can be used again
+                if response.status_code not in _NO_HEAD:
                     return self._offer(url, response)
-            return self._offer(url, response)
+            with self._answer("GET", url) as response:  # its body is not read
+                return self._offer(url, response)
 
         return self._call(url, asked, lambda: 0)
 
@@ -151,7 +184,7 @@ class Server:
         if known and there and there == known.size == offer.size and known.validator == offer.validator:
             return known
         headers = {"Range": f"bytes={there}-", "If-Range": known.validator} if known and there else {}
-        with self._client.stream("GET", offer.url, headers=headers) as response:
+        with self._answer("GET", offer.url, headers) as response:
             came, there = self._begin(offer, part, known, response)
             _check_growth(offer, came)
             self._write(response, part, there, came.size, _most(came, offer), progress)

@@ -89,8 +89,9 @@ def whole_folder(folder: Path, proof: str = "config.json") -> Iterator[Path]:
                 raise
 
 
-def download_model(name: str, code: bool = False, revision: str | None = None) -> Path:
-    """Return the local copy of a model on the Hub, with its Python files if `code`.
+def download_model(name: str, code: bool = False, revision: str | None = None, only_here: bool = False) -> Path:
+    """Return the local copy of a model on the Hub, with its Python files if `code`; with `only_here`, only one that was
+    downloaded before.
 
     Raises:
         OSError, ValueError: the model does not exist on the Hub, the Hub cannot be reached, or the name is malformed.
@@ -101,6 +102,7 @@ def download_model(name: str, code: bool = False, revision: str | None = None) -
         huggingface_hub.snapshot_download(
             name,
             revision=revision,
+            local_files_only=only_here,
             allow_patterns=["*.json", "*.txt", "*.model", "*.safetensors", *(["*.py"] if code else [])],
             ignore_patterns=["onnx/*", "openvino/*"],
         )

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from edos_dataset.generation.config import CACHE
+from edos_dataset.runs.untrusted import shown
 
 NEVER = -torch.inf
 
@@ -264,7 +265,7 @@ class Steps:
         if not self._has_encoder:
             return self._ask(**read, **self._places(read["attention_mask"]))
         self._source = self.model.get_encoder()(**read)[0]
-        start = self._setting("decoder_start_token_id")
+        [start] = checked_ids("decoder_start_token_id", self._setting("decoder_start_token_id"), self.model)
         return self._ask(decoder_input_ids=torch.full_like(self.owners, start)[:, None], **self._context())
 
     def next(self, parents: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
@@ -292,8 +293,7 @@ class Steps:
     @property
     def ends(self) -> list[int]:
         """Ids of the tokens that end an answer."""
-        ends = self._setting("eos_token_id")
-        return list(ends) if isinstance(ends, list | tuple) else [ends]
+        return checked_ids("eos_token_id", self._setting("eos_token_id"), self.model)
 
     def _context(self) -> dict[str, Any]:
         rest = {name: value[self.owners] for name, value in self._given.items() if name not in READ}
@@ -322,6 +322,27 @@ class Steps:
             if (value := getattr(config, name, None)) is not None:
                 return value
         raise ValueError(f"the model {self.model.config.name_or_path!r} has no {name}: set it in its generation_config")
+
+
+def checked_ids(name: str, value: Any, model: Any) -> list[int]:  # noqa: ANN401 - of a file
+    """Return the ids of tokens that a model's files state, one or a list.
+
+    Args:
+        name: of the setting, for the message.
+        value: of the setting.
+        model: which states it.
+
+    Raises:
+        ValueError: a value is not the id of one of its tokens.
+    """
+    rows, given = model.get_input_embeddings().weight.shape[0], value if isinstance(value, list | tuple) else [value]
+    for each in given:
+        if isinstance(each, bool) or not isinstance(each, int) or not 0 <= each < rows:
+            raise ValueError(
+                f"the model {model.config.name_or_path!r} has {shown(each)} as {name} in its generation_config or "
+                f"config.json: expected the id of a token, from 0 to {rows - 1:,}"
+            )
+    return list(given)
 
 
 def largest(

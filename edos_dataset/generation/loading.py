@@ -17,7 +17,7 @@ from edos_dataset.generation.model import ResponseModel
 from edos_dataset.generation.predictor import ResponsePredictor
 from edos_dataset.generation.shipped import PREDICTOR, SHIPPED, SHIPPED_RESPONDERS, shipped_folder
 from edos_dataset.generation.writers import LabelPredictor, PromptFormat, PromptWriter, TransformerWriter, Writer
-from edos_dataset.labeling.models.saved_model import ModelError, check_tokenizer, check_weights, loading
+from edos_dataset.labeling.models.saved_model import ModelError, check_layers, check_tokenizer, check_weights, loading
 from edos_dataset.labels import LABELS
 
 ADAPTER = "adapter_config.json"
@@ -29,7 +29,8 @@ def load_writer(
 ) -> tuple[Path, Writer]:
     """Return the local folder of a model, downloaded from the Hub if needed, and its writer.
 
-    A model of another kind may be any language model, or an adapter, whose base model is downloaded too.
+    A model of another kind may be any language model, or an adapter. The base model of an adapter of the Hub is
+    downloaded too; that of an adapter in a folder must be on this machine.
 
     Args:
         name: in this order: a shipped model, a folder, a Hub id.
@@ -45,6 +46,8 @@ def load_writer(
     folder = _local(str(name), trust, revision)
     if (folder / ADAPTER).is_file():
         base, its_revision = base_of(folder)
+        if Path(name).is_dir():  # whoever names a folder has not asked for anything from the Hub
+            return folder, load_backbone(folder, trust, device, _here(folder, base, trust, its_revision))
         return folder, load_backbone(folder, trust, device, _local(base, trust, its_revision))
     if not (folder / "config.json").is_file():
         raise ModelError(f"{folder} holds no response model: it has no config.json, nor an {ADAPTER}")
@@ -82,14 +85,13 @@ def load_own(folder: Path, kind: Any, device: str, packed: bool = True) -> tuple
     with loading(folder, "response model"):
         # Not AutoConfig: our models are always built by our classes, whatever code a configuration names (`auto_map`).
         config = kind.config_class.from_dict(read_json(folder / "config.json"))
+        check_layers(vars(config))
         model, keys = kind.from_pretrained(
             folder, config=config, trust_remote_code=False, use_safetensors=True, output_loading_info=True
         )
         if lacking := sorted(keys["missing_keys"]) + sorted(keys["unexpected_keys"]):
             raise ValueError(f"its weights do not match its configuration: {lacking[0]}")
-        for name, values in model.named_parameters():
-            if not values.isfinite().all():
-                raise ValueError(f"its weights {name} have values that are not finite")
+        _check_finite(model)
         model = model.float().to(device).eval()
     check_tokenizer(folder, tokenizer, config, config.vocab_size)
     if tokenizer.eos_token_id != config.eos_token_id or tokenizer.bos_token_id != config.bos_token_id:
@@ -101,6 +103,30 @@ def load_own(folder: Path, kind: Any, device: str, packed: bool = True) -> tuple
     if packed and model.device.type == "cpu":
         pack_linears(model)
     return model, tokenizer
+
+
+def _here(folder: Path, base: str, code: bool, revision: str | None) -> Path:
+    """Return the folder of the base model of an adapter on this machine, without asking the Hub.
+
+    Raises:
+        ModelError: it is not here.
+    """
+    if base in SHIPPED or Path(base).is_dir():
+        return _local(base, code, None)
+    try:
+        return download_model(base, code, revision, only_here=True)
+    except (OSError, ValueError) as error:
+        at = "" if revision is None else f" --revision {revision}"
+        raise ModelError(
+            f"{folder} has an adapter of the model {base!r}, which is not on this machine: download it first with "
+            f"`hf download {base}{at}`, or merge the adapter into it"
+        ) from error
+
+
+def _check_finite(model: Any) -> None:  # noqa: ANN401 - of transformers
+    for name, values in model.named_parameters():
+        if not values.isfinite().all():
+            raise ValueError(f"its weights {name} have values that are not finite")
 
 
 def _local(name: str, code: bool, revision: str | None) -> Path:
@@ -137,8 +163,11 @@ def load_backbone(folder: Path, trust: bool = False, device: str = "cpu", base: 
     check_weights(folder)
     with loading(whole, "language model"):
         config = AutoConfig.from_pretrained(whole, trust_remote_code=trust)
+        for settings in (vars(config), vars(config.get_text_config())):
+            check_layers(settings)
         kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
         model = kind.from_pretrained(whole, config=config, trust_remote_code=trust, use_safetensors=True)
+        _check_finite(model)
     with loading(folder, "tokenizer"):
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=trust)
     if len(tokenizer) > model.get_input_embeddings().weight.shape[0]:

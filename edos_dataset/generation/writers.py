@@ -17,6 +17,7 @@ import torch
 from edos_dataset.arrays import Floats
 from edos_dataset.encoders.folders import read_json, usable
 from edos_dataset.generation.config import ResponseConfig
+from edos_dataset.generation.decoding import checked_ids
 from edos_dataset.generation.response_pipeline import batch_histories, encode_history, pad
 from edos_dataset.labeling.models.saved_model import ModelError
 from edos_dataset.labels import LABELS
@@ -232,18 +233,18 @@ class PromptWriter:
             )
         ends = model.generation_config.eos_token_id
         ends = tokenizer.eos_token_id if ends is None else ends
-        found = set(ends) if isinstance(ends, list | tuple) else {ends}
+        found = set(() if ends is None else checked_ids("eos_token_id", ends, model))
         line = tokenizer("\n", add_special_tokens=False)["input_ids"]
         if len(line) == 1:
             found.add(line[0])
-        model.generation_config.eos_token_id = sorted(found - {None})
+        model.generation_config.eos_token_id = sorted(found)
         self._padding = next(
             each
             for each in (tokenizer.pad_token_id, config.pad_token_id, tokenizer.eos_token_id, 0)
             if each is not None
         )
         barred = {self._padding, tokenizer.bos_token_id, tokenizer.unk_token_id, *_label_ids(tokenizer)}
-        self.never = sorted(barred - found - {None})
+        self.never = sorted(barred - {*found, None})
 
     def read(
         self,

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,10 +23,15 @@ from edos_dataset.labels import EMOTIONS, INTENTS, LABELS
 from edos_dataset.languages.detection import guess_language
 from edos_dataset.palette import style_sheet
 from edos_dataset.publishing.cards.markdown import percent
+from edos_dataset.runs.untrusted import shown
 from edos_dataset.web.pasted import lines_of
 
 if TYPE_CHECKING:  # the package is also imported where no page is served
     import gradio as gr
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+_UPLOADS = ("/upload", "/upload_progress")
+"""Ends of gradio's routes for files."""
 
 GROUPS = ("emotion", "intent", "neutral")
 """Groups of labels, in the order of the label ids."""
@@ -199,6 +205,64 @@ def log(text: str) -> None:
     sys.stderr.flush()
 
 
+MAX_REQUEST = 1 << 20
+"""Maximum number of bytes of a request; the longest dialogue has a tenth of it."""
+
+
+class NoUploads:
+    """An application whose routes for uploads are closed, as the pages need none, and whose requests are bounded: what
+    visitors send is neither kept on the disk nor served to others.
+
+    Args:
+        app: the application.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or refuse it."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        from starlette.responses import JSONResponse
+
+        if scope["path"].rstrip("/").endswith(_UPLOADS):
+            refusal = JSONResponse({"error": "This page takes no files: paste the text."}, HTTPStatus.NOT_FOUND)
+            await refusal(scope, receive, send)
+            return
+        body, size, more = b"", 0, True
+        while more:
+            message = await receive()
+            if message["type"] != "http.request":
+                return
+            size, more = size + len(message.get("body", b"")), message.get("more_body", False)
+            body = body + message.get("body", b"") if size <= MAX_REQUEST else b""  # the rest is read and forgotten
+        if size > MAX_REQUEST:
+            text = f"This is too large: at most {MAX_REQUEST:,} bytes are read."
+            await JSONResponse({"error": text}, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)(scope, receive, send)
+            return
+        whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def read() -> Message:
+            return whole.pop() if whole else await receive()
+
+        await self.app(scope, read, send)
+
+
+def whole_number(value: object, name: str, least: int, most: int) -> int:
+    """Return an argument of an API request that must be a whole number.
+
+    Raises:
+        ValueError: it is none, or out of range; the message is a sentence for the visitor.
+    """
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ValueError(f"{name} must be a whole number from {least} to {most}; this was {shown(value)}.")
+    return value
+
+
 def serve(blocks: gr.Blocks, css: Path, port: int | None = None) -> None:
     """Serve a page on this machine until stopped; exit with a message if the port is taken.
 
@@ -209,6 +273,8 @@ def serve(blocks: gr.Blocks, css: Path, port: int | None = None) -> None:
         css: the page's own style sheet, added to the shared one.
         port: by default the first free port from 7860.
     """
+    from starlette.middleware import Middleware
+
     try:
         blocks.launch(
             server_port=port,
@@ -219,6 +285,8 @@ def serve(blocks: gr.Blocks, css: Path, port: int | None = None) -> None:
             theme=_theme(),
             css=style_sheet(".edos", ".dark .edos"),
             css_paths=[Path(__file__).with_name("page.css"), css],
+            max_file_size=MAX_REQUEST,
+            app_kwargs={"middleware": [Middleware(NoUploads)]},
         )
     except OSError as error:  # the port is taken
         sys.exit(f"error: {error}")

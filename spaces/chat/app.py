@@ -20,7 +20,7 @@ from edos_dataset.generation.responder import Responder
 from edos_dataset.generation.shipped import DEFAULT_MODEL
 from edos_dataset.labeling.models.labelers import default_device
 from edos_dataset.labels import GROUPS, parse_label
-from edos_dataset.web.spaces import MAX_TURNS, ONE_AT_A_TIME, log, message, serve
+from edos_dataset.web.spaces import MAX_TURNS, ONE_AT_A_TIME, log, message, serve, whole_number
 
 TITLE = "Answer with feeling"
 PREDICTED = "predicted"
@@ -129,9 +129,10 @@ class Conversation:
         """Answer the visitor's message."""
         try:
             dialogue, warnings = Dialogue.from_json(kept).said(text or "")
-            forced = None if label == PREDICTED else parse_label(label)
+            forced = None if label == PREDICTED else parse_label(str(label))
             draw = secrets.randbelow(2**31) if way == DRAW else None
-            answers = self.answerer.answer(dialogue, forced, int(count), draw)
+            number = whole_number(count, "The number of answers", 1, MAX_CANDIDATES)
+            answers = self.answerer.answer(dialogue, forced, number, draw)
         except ValueError as error:
             return self._refused(error)
         return self._shown(dialogue, answers.readings, answers, warnings)
@@ -161,6 +162,10 @@ class Conversation:
     def respond(self, text: str, label: str = PREDICTED, candidates: int = 3) -> dict[str, Any]:
         """Answer an API request."""
         try:
+            if not isinstance(text, str) or not isinstance(label, str):
+                raise ValueError(
+                    "text and label must be texts: the dialogue, one turn a line, and the name of a label."
+                )
             dialogue, warnings = Dialogue().said(text)
             forced = None if label == PREDICTED else parse_label(label)
             answers = self.answerer.answer(dialogue, forced, candidates)

@@ -86,7 +86,7 @@ def label_text(text: str, model: str, seeds: Seeds | None = None, top_k: int = 3
     Raises:
         ValueError: the text is not a dialogue, or the model does not exist; the message is a sentence for the page.
     """
-    if model not in MODELS:
+    if not isinstance(model, str) or model not in MODELS:
         raise ValueError(f"There is no model {str(model)[:40]!r}. Choose one of {', '.join(MODELS)}.")
     pasted = read_paste(text, MOST_TURNS, cut=True)
     texts = [turn.text for turn in pasted.turns]

@@ -242,3 +242,12 @@ def test_a_file_that_is_none(tmp_path, content, message):
         judged(path)
     with pytest.raises(ValueError, match="cannot read"):
         judged(tmp_path / "missing.json")
+
+
+@pytest.mark.parametrize("entry", [{"rows": 1e400}, {"rows": 10**400}, {"step": 1e400}, {"verdict": "[/x]" * 999}])
+def test_numbers_and_words_of_a_file_are_checked(tmp_path, entry):
+    path = tmp_path / "judgements.json"
+    path.write_text(json.dumps({"judgements": [verdict(1, "sad", 5, "right") | entry]}))
+    with pytest.raises(ValueError, match=r"judgement 1 \(from 1\)") as told:
+        judged(path)
+    assert len(str(told.value)) < 800

@@ -41,3 +41,12 @@ def test_what_is_wrong_is_told_before_anything_is_measured(films, words, told):
     (films.parent / "mine.yaml").write_text("machines: [{name: a, cors: 4, memory_gib: 8}]")
     done = edos("plan", *words)
     assert done.exit_code == 1 and told in done.stderr.replace("\n", " ") and "Traceback" not in done.stderr
+
+
+def test_machines_of_any_speed_and_a_currency_in_brackets_are_shown(films):
+    machine = "{name: '[/]', cores: 1000000, count: 1000000, memory_gib: 1e9, speed: 1e9, price: 1}"
+    (films.parent / "mine.yaml").write_text(f"machines: [{machine}]\ncurrency: '[/b]'\n")
+    words = ["films/srt", "--no-labels", "--sample", 1, "--machines", "mine.yaml", "--sentences", 1]
+    done = edos("plan", *words)
+    assert done.exit_code == 0, done.stderr
+    assert "1000000 × [/]" in done.stdout and "[/b], " in done.stdout

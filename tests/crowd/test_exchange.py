@@ -235,3 +235,23 @@ def test_errors(tmp_path, tool, text, message):
     assert done.exit_code == 1 and message in done.stderr, done.stderr
     assert not (folder / "answers.jsonl").exists()
     assert not open_questions(folder).judging
+
+
+@pytest.mark.parametrize("tool", ["label-studio", "argilla"])
+@pytest.mark.parametrize("text", ["[" * 100_000 + "]" * 100_000, "[" + "9" * 10_000 + "]", '"x"', "[1e999]"])
+def test_exports_that_are_no_plain_json_are_told(tmp_path, tool, text):
+    folder = written(tmp_path / "batch", labelling(4))
+    (tmp_path / "export.json").write_text(text)
+    with pytest.raises(ValueError, match=r"export\.json"):
+        list(read_import(tmp_path / "export.json", tool, folder))
+
+
+@pytest.mark.parametrize("time", ["1" + "0" * 400, "1e999", "-Infinity", "NaN", '"long"', "[1]", "null"])
+def test_a_time_that_is_none_is_unknown(tmp_path, time):
+    source = labelling(2)
+    folder, item = written(tmp_path / "batch", source), source.hits[0].items[0]
+    own = {"completed_by": 7, "result": region("joyful"), "lead_time": "TIME"}
+    task = {"data": {"hit": source.hits[0].id, "item": item.id}, "annotations": [own]}
+    (tmp_path / "export.json").write_text(json.dumps([task]).replace('"TIME"', time))
+    [answer] = read_import(tmp_path / "export.json", "label-studio", folder)
+    assert answer.value == "joyful" and answer.seconds in (None, 0.0)

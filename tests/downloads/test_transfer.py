@@ -4,8 +4,12 @@ import base64
 import hashlib
 import json
 import random
+import socket
 import subprocess
 import sys
+import time
+from contextlib import suppress
+from threading import Thread
 
 import pytest
 
@@ -248,3 +252,27 @@ def test_a_damaged_state_begins_anew(files, server, part, state):
     part.with_name(f"{part.name}.json").write_text(state)
     fetch(server, url, part)
     assert part.read_bytes() == CONTENT
+
+
+def test_a_server_that_sends_its_header_byte_by_byte_is_cut_off(part):
+    """A byte now and then is enough against every time-out between two bytes."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def trickle():
+            with suppress(OSError):
+                while True:
+                    visitor, _ = listening.accept()
+                    Thread(target=feed, args=(visitor,), daemon=True).start()
+
+        def feed(visitor):
+            with suppress(OSError), visitor:
+                visitor.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
+                while True:
+                    visitor.sendall(b"x")
+                    time.sleep(0.01)
+
+        Thread(target=trickle, daemon=True).start()
+        began = time.monotonic()
+        with pytest.raises(DownloadError, match="failed at 5 tries"):
+            Server(wait=0.001, timeout=0.05).ask(f"http://127.0.0.1:{listening.getsockname()[1]}/en.zip")
+        assert time.monotonic() - began < 10

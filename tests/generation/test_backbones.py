@@ -148,3 +148,45 @@ def test_a_label_token_is_never_said(tmp_path):
     token = tokenizer.convert_tokens_to_ids(label_token(3))
     writer = Responder.load(tmp_path).writer
     assert token in writer.never and 2 not in writer.never and 2 in writer.model.generation_config.eos_token_id
+
+
+def test_an_adapter_in_a_folder_asks_nothing_of_the_hub(tmp_path, monkeypatch):
+    save_backbone(tmp_path / "adapter")
+    (tmp_path / "adapter" / "adapter_config.json").write_text('{"base_model_name_or_path": "owner/base"}')
+    asked = []
+
+    def snapshot_download(name, local_files_only=False, **_):
+        asked.append((name, local_files_only))
+        raise OSError("not here")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot_download)
+    with pytest.raises(
+        ValueError, match=r"adapter of the model 'owner/base', which is not on this machine.*hf download"
+    ):
+        Responder.load(tmp_path / "adapter")
+    assert asked == [("owner/base", True)]
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "bart"])
+@pytest.mark.parametrize("eos", ["2", {"a": 1}, -1, 10**9, [2, None], True])
+def test_ends_of_answers_are_tokens_of_the_model(tmp_path, kind, eos):
+    save_backbone(tmp_path, kind)
+    change(tmp_path / "generation_config.json", eos_token_id=eos)
+    with pytest.raises(ValueError, match=r"eos_token_id|holds no language model"):
+        Responder.load(tmp_path).respond(DIALOGUES[:1], beams=2, max_tokens=4)
+
+
+def test_more_layers_than_any_model_has_are_refused_before_they_are_built(tmp_path):
+    save_backbone(tmp_path)
+    change(tmp_path / "config.json", n_layer=1_000_000)
+    with pytest.raises(ValueError, match="more than 1,000 layers"):
+        Responder.load(tmp_path)
+
+
+def test_weights_that_are_no_numbers_are_told(tmp_path):
+    model, _ = save_backbone(tmp_path)
+    with torch.no_grad():
+        model.get_input_embeddings().weight[3] = float("nan")
+    model.save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match="values that are not finite"):
+        Responder.load(tmp_path)

@@ -1,9 +1,20 @@
-"""What is read from pasted text."""
+"""What is read from pasted text, and what requests the pages take."""
+
+import asyncio
 
 import pytest
 
 from edos_dataset.web.pasted import lines_of
-from edos_dataset.web.spaces import MAX_CHARACTERS, MAX_TURNS, Turn, read_line, read_paste
+from edos_dataset.web.spaces import (
+    MAX_CHARACTERS,
+    MAX_REQUEST,
+    MAX_TURNS,
+    NoUploads,
+    Turn,
+    read_line,
+    read_paste,
+    whole_number,
+)
 
 DIALOGUE = "A: They let me go today.\n\nB: Oh no, I'm so sorry to hear that.\nA: Thank you."
 
@@ -101,3 +112,43 @@ def test_what_can_be_labelled_but_not_trusted_is_warned_about(text, warnings):
     given = read_paste(text).warnings
     assert len(given) == len(warnings)
     assert all(part in warning for part, warning in zip(warnings, given, strict=True))
+
+
+def asgi(path, pieces):
+    """Return the status and the body that `NoUploads` answers, and what its application got."""
+    got, sent, waiting = [], [], list(pieces)
+
+    async def inner(scope, receive, send):
+        got.append((await receive())["body"])
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"fine"})
+
+    async def receive():
+        piece = waiting.pop(0)
+        return {"type": "http.request", "body": piece, "more_body": bool(waiting)}
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": path, "headers": []}
+    asyncio.run(NoUploads(inner)(scope, receive, send))
+    return sent[0]["status"], got
+
+
+@pytest.mark.parametrize("path", ["/gradio_api/upload", "/upload/", "/x/gradio_api/upload_progress"])
+def test_the_pages_take_no_files(path):
+    pytest.importorskip("starlette")
+    assert asgi(path, [b"file"]) == (404, [])
+
+
+def test_requests_to_the_pages_are_bounded():
+    pytest.importorskip("starlette")
+    assert asgi("/gradio_api/call/label", [b"abc", b"def"]) == (200, [b"abcdef"])
+    assert asgi("/gradio_api/call/label", [b"x" * MAX_REQUEST, b"y"]) == (413, [])
+
+
+@pytest.mark.parametrize("value", ["3", None, [1], True, 2.5, float("nan"), float("inf"), 0, 10**400])
+def test_a_number_of_a_request_is_one(value):
+    with pytest.raises(ValueError, match="n must be a whole number from 1 to 5"):
+        whole_number(value, "n", 1, 5)
+    assert whole_number(3.0, "n", 1, 5) == 3

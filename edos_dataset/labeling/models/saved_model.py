@@ -37,7 +37,13 @@ SEVERAL = "multi_label_classification"
 
 _NUMBERED = re.compile(r"LABEL_\d+")  # the names that transformers gives to unnamed labels
 _RECORD, _FILES = "record.json", "files"
-_LAYERS, _MOST_LAYERS = ("num_hidden_layers", "n_layer", "n_layers"), 1_000
+_LAYERS, _MOST_LAYERS = (
+    (
+        *("num_hidden_layers", "n_layer", "n_layers", "num_layers"),
+        *("num_decoder_layers", "encoder_layers", "decoder_layers"),
+    ),
+    1_000,
+)
 _SPARE_ROWS, _SPARE_FRACTION = 128, 0.02  # how many unused rows an embedding may have, since sizes are rounded up
 
 
@@ -258,9 +264,18 @@ def read_config(folder: Path, trust_remote_code: bool = False) -> Any:  # noqa: 
             else AutoConfig.from_pretrained(folder, trust_remote_code=trust_remote_code)
         )
         for settings in (vars(config), config.encoder) if ours else (vars(config),):
-            if any(int(settings.get(name) or 0) > _MOST_LAYERS for name in _LAYERS):
-                raise ValueError(f"it has more than {_MOST_LAYERS:,} layers")
+            check_layers(settings)
     return config
+
+
+def check_layers(settings: Mapping[str, Any]) -> None:
+    """Refuse a configuration whose model could not be built in any memory.
+
+    Raises:
+        ValueError: it has more layers than any model, or a number of them that is none.
+    """
+    if any(int(settings.get(name) or 0) > _MOST_LAYERS for name in _LAYERS):
+        raise ValueError(f"it has more than {_MOST_LAYERS:,} layers")
 
 
 def read_record(folder: Path) -> dict[str, Any]:

@@ -250,6 +250,7 @@ class ObjectStore(Store):
         """Yield obstore's records of the objects below a prefix; an interrupted listing resumes after its last key."""
         last: str | None = None
         pages: Any = None
+        firsts: set[str] = set()
 
         def page() -> Any:  # noqa: ANN401
             nonlocal pages
@@ -262,6 +263,13 @@ class ObjectStore(Store):
                 raise
 
         while found := self._call(page, prefix):
+            first = found[0]["path"]
+            if first in firsts:
+                raise StoreError(
+                    f"{self._address(prefix)}: the store lists {first!r} again and again, and would never end: look at "
+                    "the address of the endpoint, or give it another store"
+                )
+            firsts.add(first)
             yield from found
             last = found[-1]["path"]
 
@@ -290,7 +298,8 @@ class ObjectStore(Store):
     def _transient(self, error: Exception, key: str) -> TransientError | None:
         if isinstance(error, ConnectionError):
             return TransientError(str(error))
-        of_obstore = isinstance(error, FileNotFoundError | ValueError | self._obstore.exceptions.BaseError)
+        strange = TypeError | RecursionError | OverflowError  # what it makes of answers that no store should give
+        of_obstore = isinstance(error, FileNotFoundError | ValueError | strange | self._obstore.exceptions.BaseError)
         if not of_obstore or getattr(error, "errno", None):  # errors with an errno are local
             return None
         answer = _Answer(str(error))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from edos_dataset.segmentation.books.rules import Rules
-from edos_dataset.segmentation.books.speakers import same_name
+from edos_dataset.segmentation.books.speakers import parts_of_name, same_name
 from edos_dataset.segmentation.books.speech import Doubt
 
 if TYPE_CHECKING:
@@ -126,22 +126,32 @@ def _confirmed(turns: Sequence["Turn"], persons: Sequence[int | None]) -> tuple[
         person if person is not None else turn.person if distinct and turn.person in _ONE_PERSON else None
         for turn, person in zip(turns, persons, strict=True)
     ]
-    spans = [
-        (keys.index(key), len(keys) - 1 - keys[::-1].index(key)) for key in set(keys) - {None} if keys.count(key) > 1
-    ]
+    first: dict[int | str, int] = {}
+    last: dict[int | str, int] = {}
+    for place, key in enumerate(keys):
+        if key is not None:
+            first.setdefault(key, place)
+            last[key] = place
+    spans = [(first[key], end) for key, end in last.items() if end > first[key]]
     return max(spans, key=lambda span: (span[1] - span[0], span), default=None)
 
 
 def _persons_of(turns: Sequence["Turn"], rules: Rules) -> list[int | None]:
     """Return a number for each turn's speaker, one for each name; None where there is no name."""
     known: list[str] = []
+    by_part: dict[object, list[int]] = {}  # what names share that may be one person's → who is known by it
     found: list[int | None] = []
     for turn in turns:
         if turn.name is None:
             found.append(None)
             continue
-        place = next((at for at, name in enumerate(known) if same_name(name, turn.name, rules)), len(known))
-        known += [turn.name] if place == len(known) else []
+        name, parts = turn.name, parts_of_name(turn.name, rules)
+        alike = sorted({at for part in parts for at in by_part.get(part, ())})
+        place = next((at for at in alike if same_name(known[at], name, rules)), len(known))
+        if place == len(known):
+            known.append(name)
+            for part in parts:
+                by_part.setdefault(part, []).append(place)
         found.append(place)
     return found
 

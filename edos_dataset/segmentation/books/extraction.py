@@ -299,9 +299,10 @@ def _join(before: Turn, gap: Gap, turn: Turn) -> None:
     before.narration += gap.texts
     before.texts += turn.texts
     before.narration += turn.narration
-    before.paragraphs += [number for number in turn.paragraphs if number not in before.paragraphs]
+    before.paragraphs += [number for number in turn.paragraphs if number > before.paragraphs[-1]]
     before.name, before.person = before.name or turn.name, before.person or turn.person
-    before.tail, before.verbs = turn.tail, before.verbs + turn.verbs
+    before.tail = turn.tail
+    before.verbs += turn.verbs
     before.doubts += turn.doubts
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import time
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from edos_dataset.crowd.assignments import NotYoursError, Work
 from edos_dataset.web.crowd import pages
+from edos_dataset.web.crowd.connections import PATIENCE, bounded
 from edos_dataset.web.crowd.visitors import BODY, MTURK, Admin, Doors, RefusedError, Sessions, Workers
 
 if TYPE_CHECKING:  # the package is also imported where no page is served
@@ -22,6 +24,7 @@ if TYPE_CHECKING:  # the package is also imported where no page is served
 LARGEST = 16 * 1024
 """Maximum number of bytes of a request's body; an answer has a few hundred."""
 
+_LOGIN = "/admin/login"
 _FORGOTTEN = 10_000  # maximum number of visitors remembered
 
 
@@ -57,6 +60,7 @@ class Guard:
         """Build the headers."""
         self.app = app
         self.hosts, self.guesses = Rates(per_host, 6 * per_host), Rates(0.2, 10)
+        self.guesses_of_all = Rates(0.5, 30)
         ancestors, forms = " ".join(MTURK) if mturk else "'none'", " ".join(["'self'", *(MTURK if mturk else ())])
         policy = (
             "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -86,23 +90,29 @@ class Guard:
 
         host = (scope.get("client") or ("?",))[0]
         wait = self.hosts.wait(host)
-        if scope["method"] == "POST" and scope["path"] in ("/join", "/admin/login"):
+        if scope["method"] == "POST" and scope["path"] in ("/join", _LOGIN):
             wait = max(wait, self.guesses.wait(host))
+        if scope["method"] == "POST" and scope["path"] == _LOGIN:  # whatever addresses a proxy or a guesser states
+            wait = max(wait, self.guesses_of_all.wait(""))
         if wait:
             await _refuse(guarded, 429, "Too many requests: wait a moment.", [(b"retry-after", b"%d" % (wait + 1))])
             return
         body = await _body(receive)
         if body is None:
-            await _refuse(guarded, 413, "This is too large.", [(b"connection", b"close")])
+            await _refuse(guarded, 413, "This is too large, or came too slowly.", [(b"connection", b"close")])
             return
         await self.app({**scope, BODY: body}, receive, guarded)
 
 
 async def _body(receive: Receive) -> bytes | None:
-    """Return the body of a request, None if it is too large."""
+    """Return the body of a request, None if it is too large or comes too slowly."""
     body, more = b"", True
+    last = time.monotonic() + PATIENCE
     while more:
-        message = await receive()
+        try:
+            message = await asyncio.wait_for(receive(), last - time.monotonic())
+        except asyncio.TimeoutError:
+            return None
         if message["type"] != "http.request":  # the visitor has disconnected
             return b""
         body += message.get("body", b"")
@@ -134,14 +144,14 @@ def make_app(work: Work, doors: Doors) -> ASGIApp:
         Route("/join", workers.join, methods=["POST"]),
         Route("/consent", workers.agree, methods=["POST"]),
         Route("/mturk", workers.mturk),
-        Route("/work/{assignment:int}", workers.work_on),
-        Route("/done/{assignment:int}", workers.done),
-        Route("/api/hit/{assignment:int}", workers.hit),
+        Route("/work/{assignment}", workers.work_on),
+        Route("/done/{assignment}", workers.done),
+        Route("/api/hit/{assignment}", workers.hit),
         Route("/api/answer", workers.answer, methods=["POST"]),
         Route("/api/finish", workers.finish, methods=["POST"]),
         Route("/tutorial", workers.tutorial),
         Route("/admin", admin.show),
-        Route("/admin/login", admin.log_in, methods=["POST"]),
+        Route(_LOGIN, admin.log_in, methods=["POST"]),
         Route("/admin/progress", admin.progress),
         Route("/static/{name}", _static),
     ]
@@ -218,6 +228,7 @@ def serve(work: Work, doors: Doors, host: str, port: int, ready: Callable[[str],
         server_header=False,
         timeout_graceful_shutdown=5,
         lifespan="off",
+        http=bounded(),
     )
     with listening:
         listening.listen(2048)

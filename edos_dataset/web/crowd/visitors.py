@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import re
 import time
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -126,6 +127,7 @@ def _with_cookie(request: Request, response: Response, name: str, value: str, sa
 
 
 _PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"  # Mechanical Turk's value until a worker accepts
+_NUMBER = re.compile("[0-9]{1,19}")  # of an assignment
 _QUESTION = ("hit", "assignmentId", "workerId", "turkSubmitTo")
 
 
@@ -280,7 +282,10 @@ class Workers:
         return pages.html("tutorial", "Tutorial", "", text=pages.tutorial(self._batch))
 
     def _assignment(self, request: Request) -> Assignment:
-        return self._work.of_worker(self._sessions.worker(request).id, request.path_params["assignment"])
+        worker, number = self._sessions.worker(request).id, request.path_params["assignment"]
+        if not _NUMBER.fullmatch(number):
+            raise RefusedError(HTTPStatus.NOT_FOUND, "There is no such task: go back to the beginning.")
+        return self._work.of_worker(worker, int(number))
 
     def _asked(self, request: Request) -> tuple[str, int, dict[str, Any]]:
         """Return the worker, the assignment and the content of a script's request."""

@@ -10,10 +10,10 @@ import pytest
 from edos_dataset.runs.stores import reading
 from edos_dataset.runs.stores.paths import at_once, open_remote, place_of, store_of, uploaded
 from edos_dataset.runs.stores.reading import Copies, RangeFile
-from edos_dataset.runs.stores.store import Status
+from edos_dataset.runs.stores.store import Status, StoreError
 from edos_dataset.sources.files import read_bytes
 from edos_dataset.sources.inventory import find_films
-from object_store import film
+from object_store import answering, aws, film, pointing_to
 
 DATA = random.Random(7).randbytes(3_000_000)
 
@@ -110,3 +110,13 @@ def test_sources_on_the_hub(hub, monkeypatch, tmp_path):
     texts = [read_bytes(file["location"].decode(), file["member"], 1 << 20, file["size"]).decode() for file in files]
     assert texts == [film(2), film(1)]
     store_of.cache_clear()
+
+
+def test_a_listing_without_end_is_told(tmp_path, monkeypatch):
+    """A server that takes no token of continuation lists its first page for ever."""
+    entry = "<Contents><Key>k/a.srt</Key><LastModified>2026-01-01T00:00:00Z</LastModified><ETag>x</ETag><Size>3</Size></Contents>"  # noqa: E501
+    more = "<IsTruncated>true</IsTruncated><NextContinuationToken>t</NextContinuationToken>"
+    page = f"<ListBucketResult><Name>b</Name>{more}{entry}</ListBucketResult>"
+    pytest.importorskip("obstore")
+    with answering(200, page) as url, pointing_to(aws(url), tmp_path), pytest.raises(StoreError, match="never end"):
+        list(place_of("s3://b/k").below())
