@@ -243,23 +243,26 @@ def stored(
     Raises:
         DamagedError: it is no answer, or not one to one of the items, if these are given.
     """
+    types = ((place, int), (typed, str | None), (assignment, int), (checked, int))
     try:
-        read = json_of(value) if isinstance(value, str) else value
-        plain = isinstance(read, str | None) or (isinstance(read, list) and all(grade in GRADES for grade in read))
-        texts = isinstance(typed, str | None) and isinstance(assignment, int) and isinstance(checked, int)
-        numbers = isinstance(seconds, int | float) and isinstance(at, int | float)
-        known = isinstance(place, int) and place >= 0 and (items is None or _fits(read, place, items))
-        if not (plain and texts and numbers and known):
+        if not all(isinstance(given, kind) for given, kind in (*types, (seconds, int | float), (at, int | float))):
             raise TypeError
+        read = json_of(value) if isinstance(value, str) else value
+        if not (_is_value(read) and _fits(read, int(str(place)), items)):
+            raise ValueError
     except (TypeError, ValueError) as error:
         raise DamagedError(store.path, f"the answer with the number {shown(number)} is none") from error
     return StoredAnswer(assignment, place, read, typed, float(seconds), float(at), checked)  # type: ignore[arg-type]
 
 
-def _fits(value: object, place: int, items: Sequence[Item]) -> bool:
-    """Return whether a value is of the kind that the item at a place asks for."""
-    if place >= len(items):
-        return False
+def _is_value(value: object) -> bool:
+    return isinstance(value, str | None) or (isinstance(value, list) and all(grade in GRADES for grade in value))
+
+
+def _fits(value: object, place: int, items: Sequence[Item] | None) -> bool:
+    """Return whether a value is of the kind that the item at a place asks for; any is if the items are not given."""
+    if items is None or not 0 <= place < len(items):
+        return items is None and place >= 0
     judged = items[place].kind in ("judge", "bonus")
     if not isinstance(value, list):
         return not judged

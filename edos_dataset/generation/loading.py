@@ -46,7 +46,7 @@ def load_writer(
     folder = _local(str(name), trust, revision)
     if (folder / ADAPTER).is_file():
         base, its_revision = base_of(folder)
-        if Path(name).is_dir():  # whoever names a folder has not asked for anything from the Hub
+        if Path(name).is_dir():  # a folder asks for nothing from the Hub
             return folder, load_backbone(folder, trust, device, _here(folder, base, trust, its_revision))
         return folder, load_backbone(folder, trust, device, _local(base, trust, its_revision))
     if not (folder / "config.json").is_file():

@@ -6,7 +6,9 @@ import re
 import stat
 import zipfile
 from collections.abc import Container, Iterable, Iterator, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import groupby, islice
 from multiprocessing.pool import ThreadPool
 from typing import Any
 
@@ -26,6 +28,7 @@ _LEADS_OUT = re.compile(r"[/\\]|[A-Za-z]:|(?:.*[/\\])?\.\.(?:[/\\]|$)", re.DOTAL
 _LOCAL_HEADER = 30  # bytes, and the name
 _UNIX = 3
 _THREADS = 16  # that ask a store, which answers slowly
+_MANY, _LONGER = 20, 100  # objects of a list in one folder, and how many times as many are listed for them
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,15 +139,31 @@ def _objects_below(source: Source, place: RemotePath) -> Iterator[tuple[str, str
 
 
 def _with_status(sources: Iterable[Source]) -> Iterator[tuple[Source, RemotePath]]:
-    """Yield the sources in stores as paths; the objects of a list with their status, which is asked for at once."""
+    """Yield the sources in stores as paths; the objects of a list with their status, for which the store is asked at
+    once: of many in one folder by a listing, which takes a request for a thousand.
+    """
 
-    def asked(source: Source) -> tuple[Source, RemotePath]:
-        place = place_of(source.location)
-        assert isinstance(place, RemotePath)
-        return (replace(source, status=place.status()) if source.listed else source), place
+    def asked(pair: tuple[Source, RemotePath]) -> tuple[Source, RemotePath]:
+        source, place = pair
+        return (replace(source, status=known.get(place.key) or place.status()) if source.listed else source), place
 
-    with ThreadPool(_THREADS) as threads:
-        yield from threads.imap(asked, sources)
+    places = [(source, place) for source in sources if isinstance(place := place_of(source.location), RemotePath)]
+    for folder, group in groupby(places, key=lambda pair: pair[1].parent):
+        pairs = list(group)
+        wanted = {place.key for source, place in pairs if source.listed}
+        known = _listed_status(folder, wanted) if len(wanted) >= _MANY and isinstance(folder, RemotePath) else {}
+        with ThreadPool(_THREADS) as threads:
+            yield from threads.imap(asked, pairs)
+
+
+def _listed_status(folder: RemotePath, wanted: Set[str]) -> dict[str, Status]:
+    """Return the status of objects of a folder by key, as far as a listing gives it that is not much longer."""
+    known: dict[str, Status] = {}
+    with suppress(OSError, StoreError):  # a folder that may not be listed: each object is asked for
+        for key, status in islice(folder.store.list(f"{folder.key}/" if folder.key else ""), _LONGER * len(wanted)):
+            if status is not None and key in wanted:
+                known[key] = status
+    return known
 
 
 @dataclass

@@ -44,7 +44,7 @@ def test_what_is_wrong_is_told_before_anything_is_measured(films, words, told):
 
 
 def test_machines_of_any_speed_and_a_currency_in_brackets_are_shown(films):
-    machine = "{name: '[/]', cores: 1000000, count: 1000000, memory_gib: 1e9, speed: 1e9, price: 1}"
+    machine = "{name: '[/]', cores: 1000000, count: 1000000, memory_gib: 1000000000, speed: 1000000000, price: 1}"
     (films.parent / "mine.yaml").write_text(f"machines: [{machine}]\ncurrency: '[/b]'\n")
     words = ["films/srt", "--no-labels", "--sample", 1, "--machines", "mine.yaml", "--sentences", 1]
     done = edos("plan", *words)

@@ -25,8 +25,8 @@ _MOST_AT_ONCE, _PART = 64 << 20, 16 << 20
 """Most bytes of one request, and bytes of a part of larger files, of which four are sent at a time."""
 _MOST_COPIED = 5 << 30
 """Most bytes that S3 copies in one request; larger objects are uploaded again."""
-_KEYS_A_CALL = 1_000
-_SHA256 = "sha256"
+_KEYS_A_CALL, _SHA256 = 1_000, "sha256"
+_OF_OBSTORE = FileNotFoundError | ValueError | TypeError | RecursionError | OverflowError
 _EXTRAS = {"s3": "s3", "gs": "gs", "az": "azure"}
 
 
@@ -248,9 +248,8 @@ class ObjectStore(Store):
 
     def _objects(self, prefix: str) -> Iterator[Any]:
         """Yield obstore's records of the objects below a prefix; an interrupted listing resumes after its last key."""
-        last: str | None = None
+        last, firsts = None, set[str]()
         pages: Any = None
-        firsts: set[str] = set()
 
         def page() -> Any:  # noqa: ANN401
             nonlocal pages
@@ -266,8 +265,7 @@ class ObjectStore(Store):
             first = found[0]["path"]
             if first in firsts:
                 raise StoreError(
-                    f"{self._address(prefix)}: the store lists {first!r} again and again, and would never end: look at "
-                    "the address of the endpoint, or give it another store"
+                    f"{self._address(prefix)} is listed again and again, and would never end: is it a store?"
                 )
             firsts.add(first)
             yield from found
@@ -298,10 +296,8 @@ class ObjectStore(Store):
     def _transient(self, error: Exception, key: str) -> TransientError | None:
         if isinstance(error, ConnectionError):
             return TransientError(str(error))
-        strange = TypeError | RecursionError | OverflowError  # what it makes of answers that no store should give
-        of_obstore = isinstance(error, FileNotFoundError | ValueError | strange | self._obstore.exceptions.BaseError)
-        if not of_obstore or getattr(error, "errno", None):  # errors with an errno are local
-            return None
+        if getattr(error, "errno", None) or not isinstance(error, _OF_OBSTORE | self._obstore.exceptions.BaseError):
+            return None  # errors with an errno are local
         answer = _Answer(str(error))
         if answer.may_pass:
             return TransientError(str(answer))

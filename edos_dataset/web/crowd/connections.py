@@ -1,6 +1,6 @@
 """Connections of the server: as many as the process may have files open, none without a request for long.
 
-Whoever opens hundreds of connections and says nothing, or a byte now and then, must not keep others out.
+A visitor who opens hundreds of connections and says nothing, or a byte now and then, must not keep others out.
 """
 
 import asyncio

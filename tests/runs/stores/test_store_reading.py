@@ -12,6 +12,7 @@ from edos_dataset.runs.stores.paths import at_once, open_remote, place_of, store
 from edos_dataset.runs.stores.reading import Copies, RangeFile
 from edos_dataset.runs.stores.store import Status, StoreError
 from edos_dataset.sources.files import read_bytes
+from edos_dataset.sources.given import sources_of
 from edos_dataset.sources.inventory import find_films
 from object_store import answering, aws, film, pointing_to
 
@@ -110,6 +111,26 @@ def test_sources_on_the_hub(hub, monkeypatch, tmp_path):
     texts = [read_bytes(file["location"].decode(), file["member"], 1 << 20, file["size"]).decode() for file in files]
     assert texts == [film(2), film(1)]
     store_of.cache_clear()
+
+
+def test_the_files_of_a_list_are_asked_for_by_a_listing(tmp_path, monkeypatch):
+    """A request for a thousand of them, not one for each."""
+    names = [f"k/{number:02d}.srt" for number in range(30)]
+    asked = []
+
+    class Listed(Counted):
+        def list(self, prefix, deep=True):
+            asked.append(prefix)
+            yield from ((name, Status(9, "1")) for name in names[:29])
+
+        def status(self, key):
+            asked.append(key)
+            return Status(9, "1")
+
+    monkeypatch.setattr("edos_dataset.runs.stores.paths.store_of", lambda *_, store=Listed(): store)
+    (tmp_path / "list").write_text("\n".join(f"s3://bucket/{name}" for name in names))
+    found = find_films(sources_of([], tmp_path / "list"), "en")
+    assert found.files == 30 and asked == ["k/", "k/29.srt"]
 
 
 def test_a_listing_without_end_is_told(tmp_path, monkeypatch):
