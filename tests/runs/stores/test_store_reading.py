@@ -127,7 +127,8 @@ def test_the_files_of_a_list_are_asked_for_by_a_listing(tmp_path, monkeypatch):
             asked.append(key)
             return Status(9, "1")
 
-    monkeypatch.setattr("edos_dataset.runs.stores.paths.store_of", lambda *_, store=Listed(): store)
+    store = Listed()
+    monkeypatch.setattr("edos_dataset.runs.stores.paths.store_of", lambda *_: store)
     (tmp_path / "list").write_text("\n".join(f"s3://bucket/{name}" for name in names))
     found = find_films(sources_of([], tmp_path / "list"), "en")
     assert found.files == 30 and asked == ["k/", "k/29.srt"]
