@@ -27,6 +27,7 @@ _SCRIPTS = (
     "browser.js",
     "sections.js",
     "more_sections.js",
+    "matters.js",
     "start.js",
 )
 

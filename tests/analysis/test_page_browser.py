@@ -156,3 +156,16 @@ def test_the_button_turns_the_light(browser, page_file):
     assert page.evaluate("document.documentElement.dataset.theme") == "dark"
     assert page.get_attribute("#theme", "aria-pressed") == "true"
     page.close()
+
+
+def test_the_page_opens_with_what_matters(browser, page_file):
+    page, complaints, _ = opened(browser, page_file)
+    lines = page.locator("#main > section:first-child li").all_inner_texts()
+    assert re.search(r"^Check: [\d,]+ of [\d,]+ turns \([\d.]+\s%\) have no label", lines[0]), (
+        "what to mend stands first"
+    )
+    assert any("of the turns are neutral; in other" in line for line in lines)
+    assert any("No dialogue is a copy or near-copy of one in other" in line for line in lines)
+    page.locator("#matters a").first.click()
+    assert "#" in page.url and complaints == []
+    page.close()

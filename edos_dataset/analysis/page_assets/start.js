@@ -32,6 +32,7 @@ rejectedSection();
 copiesSection();
 doubtfulSection();
 const readHash = browserSection();
+mattersSection();
 paint();
 button.addEventListener("click", () => { chosen = !(chosen ?? system.matches); paint(); });
 system.addEventListener("change", paint);
