@@ -1,6 +1,6 @@
 """The colours of the three groups of labels: one set for the report, cards, pages and the terminal.
 
-Emotions are blue, response intents orange, neutral grey, which are told apart with every colour vision (after Okabe and
+Emotions are blue, response intents orange, neutral grey, which differ with every colour vision (after Okabe and
 Ito). Each has a contrast of 4.5 or more on its ground and on that of the page.
 """
 
