@@ -39,6 +39,7 @@ BUILT = {  # modules that build an expression when they run, of text that is esc
     "edos_dataset.segmentation.books.rules",
     "edos_dataset.segmentation.sentences",
     "edos_dataset.text",
+    "edos_dataset.web.pasted",
 }
 
 

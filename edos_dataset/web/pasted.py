@@ -6,7 +6,7 @@ from edos_dataset.cleaning.captions import strip_markup
 from edos_dataset.sources.parsed import ReadError
 from edos_dataset.sources.subtitles.reading import read_any
 
-_TIMES = re.compile(r"^\s*(?:\d+:)?\d{1,2}:\d{2}[.,]\d{1,3}\s*-->", re.MULTILINE)
+_TIMES = re.compile(r"^[^\S\n]*(?:\d+:)?\d{1,2}:\d{2}[.,]\d{1,3}\s*-->", re.MULTILINE)
 _DASHES = "-–—"
 _ENDS = tuple(".!?…\"”'’)]♪")
 

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from html import escape
 
-_HEADING = re.compile(r"#{1,6} +(.+?) *#*")
-_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)]) +(.+)")
+_HEADING = re.compile(r"#{1,6} +([^ \n].*)")
+_ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)]) +([^ \n].*)")
 _MARKS = (
     (re.compile(r"`([^`]+)`"), r"<code>\1</code>"),
     (re.compile(r"\*\*([^*]+)\*\*"), r"<strong>\1</strong>"),
@@ -28,7 +28,7 @@ def _blocks(text: str) -> Iterator[str]:
                 yield from _closed(paragraph, items)
                 paragraph, items = [], []
             if heading:
-                yield f"<h3>{_inline(heading[1])}</h3>"
+                yield f"<h3>{_inline(heading[1].rstrip('#').rstrip() or heading[1])}</h3>"
             elif item:
                 items.append([item[1]])
             else:
