@@ -1,6 +1,14 @@
-"""`python -m edos_dataset` is `edos`."""
+"""`python -m edos_dataset` is `edos`. Workers import this module too, and so no command line unless it runs."""
 
-from edos_dataset.cli.app import app
+
+def main() -> None:
+    """Run the command line."""
+    from edos_dataset.cli.app import app
+    from edos_dataset.runs.lazy_pandas import without_pandas
+
+    without_pandas()
+    app()
+
 
 if __name__ == "__main__":
-    app()
+    main()

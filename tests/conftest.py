@@ -6,9 +6,12 @@ import shutil
 import socket
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
+import typer.main
+import typer.testing
 from hypothesis import settings
 
 from slow_tests import is_slow
@@ -16,6 +19,9 @@ from slow_tests import is_slow
 # A busy machine is no defect: no example has a time limit.
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
+
+# `CliRunner` makes the command line from its functions at each call, which takes longer than most refused commands.
+typer.testing._get_command = cache(typer.main.get_command)
 
 # Several processes share the cores already; read when numpy and torch are imported, so before that.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -52,6 +58,16 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if {"commands", "hub"} & set(item.fixturenames) or is_slow(item.nodeid.removeprefix("tests/")):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_worker():
+    """A command in this process that is told no number of workers starts none, which over the few films of a test only
+    takes time; what several of them make, and on which engine, is asked where `workers` is given.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("edos_dataset.runs.engines.available_cores", lambda: 1)
+        yield
 
 
 @pytest.fixture(scope="session")

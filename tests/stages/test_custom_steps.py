@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from command_line import edos
+from custom_steps import Broken, NoQuestions, Plain, Short, Wrong
 from edos_dataset import stages
 from edos_dataset.commands.curate import curate
 from edos_dataset.recipes import recipe
@@ -25,41 +26,6 @@ from sudden_death import untimed
 
 FILMS = Path(__file__).parents[2] / "edos_dataset" / "sample" / "films"
 SOURCES = [FILMS / "ass", FILMS / "vtt"]
-
-
-class NoQuestions(stages.DialogueFilter):
-    """Reject dialogues that open with a question."""
-
-    def keep(self, dialogue):
-        return not dialogue.turns[0].text.endswith("?") or "opens_with_question"
-
-
-class Short(stages.TurnFilter):
-    """Reject long turns.
-
-    Args:
-        most: characters that a turn may have.
-    """
-
-    most: int = 60
-
-    def keep(self, turn, dialogue):
-        return len(turn.text) <= self.most
-
-
-class Plain(stages.BatchTurnMap):
-    def map(self, batch):
-        return [text.replace("…", "...") for text in batch.texts]
-
-
-class Broken(stages.TurnFilter):
-    def keep(self, turn, dialogue):
-        return 1 / 0
-
-
-class Wrong(stages.DialogueFilter):
-    def keep(self, dialogue):
-        return 3
 
 
 PIPELINE = recipe(labels=False).insert_after("clean", NoQuestions(), Plain(), Short())
@@ -112,7 +78,7 @@ def test_workers_and_engines_give_the_same_bytes(made, options, tmp_path):
 
 def test_a_recipe_names_a_step_by_its_class(made, tmp_path):
     text = PIPELINE.to_yaml()
-    assert "- test_custom_steps:NoQuestions\n" in text and "- test_custom_steps:Short:\n    most: 60\n" in text
+    assert "- custom_steps:NoQuestions\n" in text and "- custom_steps:Short:\n    most: 60\n" in text
     (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
     assert recipe(tmp_path / "mine.yaml") == PIPELINE == pipeline_of(tmp_path / "mine.yaml")
     make(tmp_path / "edos", recipe(tmp_path / "mine.yaml"), keep_rejects=True)
@@ -122,12 +88,12 @@ def test_a_recipe_names_a_step_by_its_class(made, tmp_path):
 @pytest.mark.parametrize(
     ("step", "message"),
     [
-        ("Broken", r"step 'broken' failed at dialogue '\S+': ZeroDivisionError: .*\(test_custom_steps.py, line \d+\)"),
-        ("Wrong", r"step 'wrong' returned 3 at dialogue '\S+': return True, False or a reason"),
+        (Broken, r"step 'broken' failed at dialogue '\S+': ZeroDivisionError: .*\(custom_steps.py, line \d+\)"),
+        (Wrong, r"step 'wrong' returned 3 at dialogue '\S+': return True, False or a reason"),
     ],
 )
 def test_a_fault_of_a_step_is_one_message_of_the_command(step, message, tmp_path):
-    (tmp_path / "mine.yaml").write_text(recipe(labels=False).insert_after("clean", globals()[step]()).to_yaml())
+    (tmp_path / "mine.yaml").write_text(recipe(labels=False).insert_after("clean", step()).to_yaml())
     result = edos("curate", FILMS / "ass", "--recipe", tmp_path / "mine.yaml", "--out", tmp_path / "edos")
     assert result.exit_code == 1 and "Traceback" not in result.output
     assert re.search(message, " ".join(result.output.split()))
@@ -202,4 +168,4 @@ def test_a_class_within_a_function_is_for_one_process(tmp_path):
 
 def test_a_step_depends_on_what_it_imports_but_not_on_the_commands():
     assert class_hash(Short) != class_hash(stages.TurnFilter)
-    assert code_hash(__name__) != code_hash("edos_dataset.stages.step")
+    assert code_hash(Short.__module__) != code_hash("edos_dataset.stages.step")

@@ -1,6 +1,7 @@
 """Which modules of the package a fingerprint goes through."""
 
 import ast
+from functools import cache
 
 from edos_dataset.runs import fingerprints
 
@@ -14,6 +15,11 @@ def covered(module):
         if path is not None:
             modules.add(name)
             parent = name if path.name == "__init__.py" else name.rpartition(".")[0]
-            imported = fingerprints._imports(ast.parse(path.read_bytes()), parent)
+            imported = _imported(path.read_bytes(), parent)
             queue += [each for each in imported if each.startswith("edos_dataset.")]
     return {name.removeprefix("edos_dataset.") for name in modules}
+
+
+@cache  # by content; most modules import the same ones
+def _imported(source, parent):
+    return fingerprints._imports(ast.parse(source), parent)

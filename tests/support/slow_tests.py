@@ -30,6 +30,7 @@ SLOW = (
     "crowd/test_mturk.py",
     "end_to_end",
     "evaluation/test_generation.py",
+    "evaluation/test_gutenberg_parity.py::test_every_book_has_the_counts_of_the_peer",
     "evaluation/test_reader_agreement.py::test_every_turn_that_was_read_again_was_read_before",
     "fuzz",
     "generation/test_backbones.py",
@@ -71,17 +72,20 @@ SLOW = (
     "sources/books/test_markup_books.py::test_a_page_of_300_million_letters_is_refused",
     "sources/books/test_plain.py::test_a_long_line_takes_no_longer_by_the_byte",
     "sources/books/test_plain.py::test_what_is_no_book",
+    "sources/books/test_read_books.py::test_real_books",
     "sources/subtitles/test_opus.py::test_scanner_and_tree_agree",
     "sources/subtitles/test_opus.py::test_the_scanner_reads_no_damaged_file",
     "sources/subtitles/test_subtitle_text.py::test_junk_of_ten_million_bytes_is_refused_in_linear_time",
     "sources/test_archives.py::test_a_few_bytes_a_member",
     "sources/test_files.py::test_bombs_are_never_unpacked",
     "sources/test_memory.py",
+    "sources/test_read.py::test_real_files",
     "sources/test_source_formats.py::test_worker_processes_find_it",
     "spaces",
     "stages/test_custom_steps.py",
     "test_linear_time.py",
     "training",
+    "web/test_crowd_replay.py",
 )
 
 

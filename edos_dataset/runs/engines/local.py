@@ -28,6 +28,7 @@ from edos_dataset.runs.engines.base import (
     check_workers,
     forget_unreadable_main,
 )
+from edos_dataset.runs.lazy_pandas import without_pandas
 
 NO_GUARD = (
     "the workers import the script that starts them, and it has no guard: put what it does below "
@@ -127,6 +128,7 @@ def start_worker(package: ModuleType = multiprocessing) -> None:
     Args:
         package: `multiprocessing`, or the package with its interface that started the worker.
     """
+    without_pandas()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = package.parent_process()
 

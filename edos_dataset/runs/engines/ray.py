@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from edos_dataset.runs.engines.base import R, SingleProcess, T, WorkerDied, check_workers
+from edos_dataset.runs.lazy_pandas import without_pandas
 from edos_dataset.version import __version__
 
 try:
@@ -206,6 +207,7 @@ class EdosWorker:
     """
 
     def __init__(self, folder: str, paths: Sequence[str]) -> None:
+        without_pandas()
         with suppress(OSError):
             os.chdir(folder)
         sys.path += [path for path in paths if path not in sys.path]
