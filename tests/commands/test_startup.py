@@ -12,6 +12,7 @@ UNUSED = (
     "sentence_transformers",
     "scipy.optimize",
     "matplotlib",
+    "pandas",
     "transformers",
     "huggingface_hub",
 )
@@ -24,14 +25,18 @@ def test_labelling_imports_nothing_that_it_does_not_need(model, unused, tmp_path
     (tmp_path / "in.jsonl").write_text(json.dumps({"dialogue_id": "a", "turns": ["I lost my job.", "Oh no!"]}) + "\n")
     code = f"""
 import multiprocessing, sys
-from edos_dataset.cli.app import app
+from edos_dataset.__main__ import main
+print([name for name in ("typer", "rich", "pyarrow") if name in sys.modules], "of its workers, which import this too")
+words = ["label", {str(tmp_path / "in.jsonl")!r}, "--out", {str(tmp_path / "out.jsonl")!r}, "--model", {model!r}]
+sys.argv = ["edos", *words]
 try:
-    app(["label", {str(tmp_path / "in.jsonl")!r}, "--out", {str(tmp_path / "out.jsonl")!r}, "--model", {model!r}])
+    main()
 except SystemExit as end:
     assert not end.code, end
 print([name for name in {unused} if name in sys.modules], len(multiprocessing.active_children()))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("[] of its workers")
     assert done.stdout.splitlines()[-1] == "[] 0", "nor a second process, which would load the model again"
     [row] = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
     assert len(row["turns"]) == 2
