@@ -28,7 +28,7 @@ def when_imported(name: str, react: Callable[[ModuleType], None]) -> None:
 
 
 class _Finder:
-    """Finds one module, as the other finders do, and tells of its import; then it is done."""
+    """Finds one module, as the other finders do, and calls a function once it is imported."""
 
     def __init__(self, name: str, react: Callable[[ModuleType], None]) -> None:
         self._name, self._react = name, react
