@@ -200,7 +200,7 @@ def figures(spoken: Published, truth: Truth) -> dict[str, Any]:
     }
     begin, end = spoken.first[spoken.offsets[:-1]], (spoken.last[spoken.offsets[1:] - 1] + 1) % max(len(truth), 1)
     torn = truth.exchange & (truth.pause <= AT_ONCE)
-    settled = truth.known | truth.opens
+    resolved = truth.known | truth.opens
     kept = _exchanges(spoken, truth, inner)
     recall, precision = kept / max(int(truth.exchange.sum()), 1), _share(right[known])
     return {
@@ -211,7 +211,7 @@ def figures(spoken: Published, truth: Truth) -> dict[str, Any]:
         "precision": precision,
         "f1": round(2 * recall * precision / max(recall + precision, 1e-9), 4),
         "right_of_four": _share(errors[judged & (lengths == 4)] == 0),
-        "cut": _share((torn[begin] | torn[end])[settled[begin] & settled[end]]),
+        "cut": _share((torn[begin] | torn[end])[resolved[begin] & resolved[end]]),
         "in_cue": _share(truth.in_block[end]),
         "by_length": rows,
         "by_certainty": _by_certainty(spoken, truth, known, right),
@@ -260,7 +260,7 @@ def _share(holds: Bools) -> float:
 
 
 def steps_of(point: str) -> list[Any]:
-    """Return the pipeline of a point, a recipe and settings parted by commas: "papers", "turns.scorer=context",
+    """Return the pipeline of a point, a recipe and settings with commas between them: "papers", "turns.scorer=context",
     "default,both.least_certainty=0.6".
     """
     first, *others = point.split(",")

@@ -84,7 +84,7 @@ def voices(texts: Sequence[str], speeches: Sequence[Speech], scenes: bool) -> Vo
 
 
 def read_known(sources: Sequence[Path], gold: Path | None = None) -> Spoken:
-    """Read films with known speakers, in a form told from the name of the first file.
+    """Read films with known speakers, whose form the suffixes of the files state.
 
     Args:
         sources: files or folders of one form: timed cues with names (`.merged`), screenplays (`.tsv` with scene,
@@ -96,21 +96,26 @@ def read_known(sources: Sequence[Path], gold: Path | None = None) -> Spoken:
         ValueError: there is no film with known speakers.
     """
     files = [path for source in sources for path in (sorted(source.rglob("*")) if source.is_dir() else [source])]
-    kinds = {path.suffix.lower() for path in files if path.is_file()}
-    if kinds & {".merged"}:
-        spoken = _timed_cues([path for path in files if path.suffix == ".merged"])
-        spoken = _matched(spoken.lines, _scripts(gold)) if gold else spoken
-    elif kinds <= {".tsv", ".txt"} and gold is None:
-        spoken = _laid_out(_scripts_of(path for path in files if path.suffix in (".tsv", ".txt")))
-    else:
-        lines = read_subtitles(sources)
-        spoken = _matched(lines, _scripts(gold)) if gold else _named(lines)
+    spoken = _own_speakers(sources, [path for path in files if path.is_file()], gold is None)
+    if gold:
+        spoken = _matched(spoken.lines, _scripts(gold))
     if not spoken.lines.num_rows:
         raise ValueError(
             f"{sources[0]}: no film of which it is known who speaks; give subtitles with --gold, timed cues (.merged), "
             "screenplays (.tsv, .txt), or subtitles that name their speakers"
         )
     return spoken
+
+
+def _own_speakers(sources: Sequence[Path], files: Sequence[Path], named: bool) -> Spoken:
+    """Return films with the speakers that their files name; for subtitles, without speakers if `named` is false."""
+    kinds = {path.suffix.lower() for path in files}
+    if ".merged" in kinds:
+        return _timed_cues([path for path in files if path.suffix == ".merged"])
+    if named and kinds <= {".tsv", ".txt"}:
+        return _laid_out(_scripts_of(files))
+    lines = read_subtitles(sources)
+    return _named(lines) if named else Spoken(lines, [])
 
 
 def _timed_cues(paths: Sequence[Path]) -> Spoken:

@@ -129,6 +129,7 @@ def test_os_has_no_labels():
         "new_speaker",
         "one_speaker",
         "same_scene",
+        "certainty",
     ]
 
 

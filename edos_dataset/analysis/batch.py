@@ -18,7 +18,7 @@ NONE = -1
 """Label of an unlabelled turn, and year of a dialogue whose year is not known."""
 
 _OF_DIALOGUE = ("dialogue_id", "document_id", "certainty", "label", "confidence", "soft_label", "source", "year")
-_OF_TURN = ("text", "label", "confidence", "top", "truth")
+_OF_TURN = ("text", "label", "confidence", "top", "truth", "certainty")
 ROWS = 5_000
 """Dialogues of a file that are in memory at once."""
 TOP = pa.list_(TOP_LABEL)
@@ -60,6 +60,7 @@ class Batch:
         confidence: [turns], 0 to 1, NaN for none.
         top: The most probable labels, as far as known.
         truth: [turns] ids of the correct labels, `NONE` if not known.
+        boundaries: [turns] certainty of the boundary before each, 0 to 1, NaN for none.
     """
 
     split: str
@@ -73,6 +74,7 @@ class Batch:
     confidence: Doubles
     top: Top
     truth: Ints
+    boundaries: Doubles
 
     @property
     def of_turn(self) -> Ints:
@@ -147,6 +149,7 @@ def batch_of(table: pa.Table, split: str) -> Batch:
         confidence,
         _top(turns.field("top") if "top" in names else pa.nulls(len(turns), TOP)),
         _ints(turns, "truth"),
+        _floats(turns, "certainty"),
     )
 
 

@@ -122,7 +122,7 @@ class Counts:
         confidence: [labels, BINS] turns; `confidence_sums`: [labels] sums of their confidences.
         reliability: [BINS, 3] of turns whose correct label is known: number, sum of confidences, number correct.
         given: [2, labels] turns with `top`, and sums of the probabilities of their labels in it, × 1e6.
-        certainty: [BINS] dialogues.
+        certainty: [BINS] dialogues; `boundaries`: [BINS] turns by the certainty of the boundary before them.
         blocks: [2, BLOCKS, labels] turns by resampling block: all turns, and the first turns of dialogues.
     """
 
@@ -135,6 +135,7 @@ class Counts:
     tokens_of_turn: Ints = field(default_factory=lambda: np.zeros(MOST_TOKENS + 1, np.int64))
     tokens_of_dialogue: Ints = field(default_factory=lambda: np.zeros(MOST_TOKENS_OF_DIALOGUE + 1, np.int64))
     certainty: Ints = field(default_factory=lambda: np.zeros(BINS, np.int64))
+    boundaries: Ints = field(default_factory=lambda: np.zeros(BINS, np.int64))
     reliability: Doubles = field(default_factory=lambda: np.zeros((BINS, 3)))
     words_of: int = 0
     keys: Keys = field(default_factory=Keys)
@@ -225,7 +226,8 @@ class Counts:
         right = (batch.truth[sure] == labels)[judged]
         for column, weights in enumerate((np.ones(len(right)), np.rint(values[judged] * 1e6) / 1e6, right)):
             self.reliability[:, column] += np.bincount(bins[judged], weights, BINS)
-        self.certainty += np.bincount(_bins(batch.certainty[~np.isnan(batch.certainty)]), minlength=BINS)
+        for counted, values in ((self.certainty, batch.certainty), (self.boundaries, batch.boundaries)):
+            counted += np.bincount(_bins(values[~np.isnan(values)]), minlength=BINS)
 
     def _of_blocks(self, batch: Batch, of_dialogue: Ints) -> Ints:
         documents = batch.documents.dictionary_encode()

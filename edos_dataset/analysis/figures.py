@@ -111,6 +111,7 @@ def data_figures(counts: Counts, labels: LabelSystem) -> dict[str, Any]:
         "flow": _flow(counts.flows),
         "confidence": _confidence(counts),
         "certainty": counts.certainty.tolist() if counts.certainty.any() else None,
+        "boundaries": counts.boundaries.tolist() if counts.boundaries.any() else None,
         "reliability": _reliability(counts.reliability),
         "years": [
             {"year": None if year == NONE else year, "dialogues": dialogues, "turns": row.tolist()}

@@ -263,10 +263,8 @@ def _wanted(figures: Data) -> list[tuple[str, tuple[float, float], Draw, Data]]:
         for number, one in enumerate(figures["comparisons"], 2)
         if one.get("labels_of", first["labels"]["of"]) != first["labels"]["of"]
     ]
-    if first["confidence"]:
-        wanted.append(("confidence", (6, 3), _confidence, first))
-    if first["certainty"]:
-        wanted.append(("certainty", (6, 3), _certainty, first))
+    sure: list[tuple[str, Draw]] = [("confidence", _confidence), ("certainty", _certainty), ("boundaries", _boundaries)]
+    wanted += [(name, (6, 3), draw, first) for name, draw in sure if first[name]]
     if any(one["year"] is not None for one in first["years"]):
         wanted.append(("years", (9, 3), _years, first))
     if first["reliability"]:
@@ -335,6 +333,10 @@ def _confidence(figure: "Figure", data: Data) -> None:
 
 def _certainty(figure: "Figure", data: Data) -> None:
     _bins(figure, data["certainty"], "certainty that nothing is wrong with the dialogue", "dialogues")
+
+
+def _boundaries(figure: "Figure", data: Data) -> None:
+    _bins(figure, data["boundaries"], "certainty that the boundary before the turn is right", "turns")
 
 
 def _bins(figure: "Figure", counts: list[int], below: str, beside: str) -> None:

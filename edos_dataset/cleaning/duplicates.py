@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from edos_dataset.arrays import Hashes, nest, unnest
-from edos_dataset.cleaning.rejects import AfterRemoved, check_after_removed, cut_turns
+from edos_dataset.cleaning.rejects import AfterRemoved, check_after_removed, cut_turns, shelter
 from edos_dataset.cleaning.shingles import sketch
 from edos_dataset.runs.engines.base import Engine
 from edos_dataset.runs.near_duplicates import BYTES_A_HASH, NearDuplicates, decide_near_duplicates
@@ -66,11 +66,14 @@ class CapUtterances(PartitionedStep):
         limit: number of occurrences that stay, from 1 to 2,147,483,648.
         memory: bytes for a partition of the keys, from 88 to 1 TiB.
         after_removed: what happens to the turns after a removed one, as in cleaning: "split" or "drop".
+        whole_blocks: whether a surplus occurrence stays if its block has another turn that stays: two people in a block
+            answer each other. Such occurrences are then kept in addition to `limit`.
     """
 
     limit: int = 100
     memory: int = 1 << 30
     after_removed: AfterRemoved = "split"
+    whole_blocks: bool = False
 
     name: ClassVar[str] = "cap"
     unit: ClassVar[Unit] = "turns"
@@ -127,7 +130,8 @@ class CapUtterances(PartitionedStep):
         codes: list[str | None] = [None] * len(turns)
         for row, turn, reason in zip(*(removals[column].to_pylist() for column in REMOVALS.names), strict=True):
             codes[offsets[row] + turn] = reason
-        return cut_turns(table, codes, after_removed=self.after_removed)
+        reasons = pa.array(codes, pa.string())
+        return cut_turns(table, shelter(table, reasons) if self.whole_blocks else reasons, (), self.after_removed)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from edos_dataset.arrays import unnest
+from edos_dataset.arrays import flags, unnest
 from edos_dataset.schema.tables import REASON
 
 AFTER_REMOVED = "after_removed_turn"
@@ -92,6 +92,30 @@ def cut_turns(
     codes = np.where((place > stay) & ~own, len(names) - 1, codes)
     codes = np.where((place == 0) & (stay == 1), len(names), codes)
     return split_members(table, "turns", codes, names)
+
+
+SHELTERED = frozenset({"few_letters", "repeats_previous", "repetitive", "too_frequent", "too_short"})
+"""Reasons of turns that are speech, only of little use: they stay where their block has another turn that stays."""
+
+
+def shelter(table: pa.Table, reasons: pa.StringArray) -> pa.StringArray:
+    """Return the reasons of turns without those of SHELTERED in a block that has a turn without any reason.
+
+    Two people in a block answer each other, so a dialogue without one of them begins or ends inside the exchange.
+
+    Args:
+        table: dialogues.
+        reasons: [turns], null where a turn stays.
+    """
+    turns, offsets = unnest(table, "turns")
+    start, end = (turns.field(name).to_numpy(zero_copy_only=False) for name in ("start", "end"))
+    joined = np.zeros(len(start), bool)  # whether a turn begins in the block in which the one before ends
+    joined[1:] = start[1:] < end[:-1]
+    joined[offsets[:-1][np.diff(offsets) > 0]] = False
+    stays = flags(reasons.is_null())
+    beside = (joined & np.r_[False, stays[:-1]]) | np.r_[joined[1:] & stays[1:], False][: len(stays)]
+    soft = flags(pc.is_in(reasons, pa.array(sorted(SHELTERED), pa.string())))
+    return pc.if_else(pa.array(beside & soft), pa.scalar(None, pa.string()), reasons)
 
 
 def check_after_removed(choice: str) -> None:

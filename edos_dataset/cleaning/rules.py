@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from edos_dataset.arrays import flags, unnest
 from edos_dataset.cleaning.captions import split_speaker
-from edos_dataset.cleaning.rejects import AfterRemoved, check_after_removed, cut_turns
+from edos_dataset.cleaning.rejects import AfterRemoved, check_after_removed, cut_turns, shelter
 from edos_dataset.languages import primary_language
 from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.tables import TURN
@@ -57,6 +57,9 @@ class CleanTurns(Stage):
         after_removed: whether the turns after one that breaks a rule become a new dialogue ("split"), or are rejected
             ("drop"; the papers).
         numbers: whether a number alone, such as "4" or "1998.", stays as the answer to a question.
+        whole_blocks: whether a turn that is too short, repetitive or the like stays if its block has another one that
+            stays: two people in a block answer each other.
+        repetitive_from: number of words from which on a turn can be repetitive, 1 or more; "No, no." is speech.
     """
 
     unit_of_length: Literal["tokens", "characters"] = "tokens"
@@ -67,6 +70,8 @@ class CleanTurns(Stage):
     drop_documentaries: bool = True
     after_removed: AfterRemoved = "split"
     numbers: bool = True
+    whole_blocks: bool = False
+    repetitive_from: int = 1
 
     name: ClassVar[str] = "clean"
     unit: ClassVar[Unit] = "turns"
@@ -80,7 +85,7 @@ class CleanTurns(Stage):
             raise ValueError(
                 f"min_length {self.min_length} and max_length {self.max_length}: give 0 <= min_length <= max_length"
             )
-        check_ranges(self, max_length=(0, 1 << 31))
+        check_ranges(self, max_length=(0, 1 << 31), repetitive_from=(1, 1 << 31))
         check_after_removed(self.after_removed)
         for parameter in ("min_letters", "min_distinct"):
             if not 0 <= getattr(self, parameter) <= 1:
@@ -99,6 +104,8 @@ class CleanTurns(Stage):
         )
         tidy = table.set_column(table.column_names.index("turns"), table.schema.field("turns"), lists)
         reasons = pa.array([*RULES, None], pa.string()).take(pa.array(code))
+        if self.whole_blocks:
+            reasons = shelter(table, reasons)
         return cut_turns(tidy, reasons, ["documentary"], self.after_removed)
 
     def _broken(self, texts: pa.StringArray, offsets: np.ndarray, documentary: np.ndarray) -> dict[str, np.ndarray]:
@@ -117,7 +124,9 @@ class CleanTurns(Stage):
             "too_short": (length < self.min_length) & ~answers,
             "too_long": length > self.max_length,
             "few_letters": (letters < self.min_letters * visible) & ~answers,
-            "repetitive": np.array([_is_repetitive(text, self.min_distinct) for text in strings], bool),
+            "repetitive": np.array(
+                [_is_repetitive(text, self.min_distinct, self.repetitive_from) for text in strings], bool
+            ),
         }
 
 
@@ -153,12 +162,12 @@ def _count_tokens(texts: pa.StringArray, strings: list[str], least: int, most: i
     return counts
 
 
-def _is_repetitive(text: str, least: float) -> bool:
+def _is_repetitive(text: str, least: float, words_from: int) -> bool:
     parts = normalise(text).split()
     if len(set(parts)) == len(parts):  # then no word occurs twice; cheaper than tokenizing
         return False
     words = [token for token in tokenize(text.lower()) if token[0].isalnum()]
-    return len(set(words)) < least * len(words)
+    return len(words) >= words_from and len(set(words)) < least * len(words)
 
 
 def _number_answers(texts: pa.StringArray, strings: list[str], offsets: np.ndarray) -> np.ndarray:

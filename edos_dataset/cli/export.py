@@ -41,7 +41,7 @@ def export(
     revision: Revision = None,
     min_certainty: Annotated[
         float | None,
-        typer.Option(min=0, max=1, help="Leave out dialogues with a smaller probability of having no error."),
+        typer.Option(min=0, max=1, help="Cut dialogues at boundaries with a smaller certainty; single turns leave."),
     ] = None,
     system: Annotated[
         str | None,

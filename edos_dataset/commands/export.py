@@ -79,7 +79,8 @@ def export(
             languages.
         split: split of it; by default all.
         revision: tag, branch or commit of the Hub's dataset.
-        min_certainty: leave out dialogues with a smaller certainty, 0 to 1.
+        min_certainty: cut dialogues where the boundary before a turn has a smaller certainty, 0 to 1, and leave out the
+            turns that are then alone. Where turns have no certainty, leave out dialogues with a smaller one.
         system: system prompt of each chat, a template with `{label}` and `{speaker}` of the last answer.
         source: the file, folder or archive that was curated, for subtitles: its files are marked. By default the files
             are looked for in the current folder, by the paths in the dataset; without a file, the turns are its blocks.

@@ -2,7 +2,8 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import repeat
+from dataclasses import replace
+from itertools import pairwise, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,7 +33,7 @@ _FACTS = {
     "language": "language",
     "certainty": "certainty",
 }
-_OF_A_TURN = ("text", "speaker", "start", "end", "narration", "label", "confidence", "top")
+_OF_A_TURN = ("text", "speaker", "start", "end", "narration", "label", "confidence", "top", "certainty")
 _OF_A_DIALOGUE = ("dialogue_id", "document_id", "language", "source", "certainty", "label", "confidence", "soft_label")
 
 
@@ -85,7 +86,8 @@ def source_of(
             languages.
         split: Split of them; by default all.
         revision: Revision of a dataset on the Hub.
-        min_certainty: Smallest certainty of the dialogues to read, 0 to 1.
+        min_certainty: Smallest certainty of a boundary, 0 to 1: dialogues are cut where one is less certain. Where
+            turns have no certainty, as in tables of others and older folders, that of a dialogue to be read.
         called: What messages call it; by default its path.
 
     Raises:
@@ -159,15 +161,18 @@ def _of_folder(folder: Path, configs: Sequence[str], split: str | None, min_cert
         schema = pq.read_schema(readable(chosen[0][1]))
     except (OSError, pa.ArrowException) as error:
         raise _damaged(chosen[0][1], error) from error
-    if min_certainty is not None and "certainty" not in schema.names:
+    turn = schema.field("turns").type.value_type
+    if min_certainty is not None and "certainty" not in (*schema.names, *turn.names):
         raise ValueError(f"--min-certainty: the config {config} of {folder} has no column `certainty`: leave it out")
     shape = _shape_of(schema, tuple(dict.fromkeys(name for name, _ in chosen)))
+    of_turns = "certainty" in turn.names
     labels = label_set_of(schema) if "label" in shape.fields else None
 
     def dialogues(wanted: str | None = None) -> Iterator[Dialogue]:
         for name, path in chosen:
             if wanted in (None, name):
-                yield from _of_file(path, name, labels, min_certainty)
+                read = _of_file(path, name, labels, None if of_turns else min_certainty)
+                yield from read if min_certainty is None or not of_turns else _certain_parts(read, min_certainty)
 
     return Source(f"{folder} ({config})", shape, dialogues, labels)
 
@@ -214,6 +219,20 @@ def _of_file(path: Path, split: str, labels: LabelSet | None, min_certainty: flo
         raise _damaged(path, error) from error
 
 
+def _certain_parts(dialogues: Iterable[Dialogue], least: float) -> Iterator[Dialogue]:
+    """Yield dialogues cut where the boundary before a turn is less certain, or unknown; single turns are left out.
+
+    The first part keeps the id; another one has the number of its first turn, from 0, behind it.
+    """
+    for dialogue in dialogues:
+        turns = dialogue.turns
+        cuts = [place for place, turn in enumerate(turns) if place and (turn.certainty or 0) < least]
+        for start, stop in pairwise([0, *cuts, len(turns)]):
+            if stop - start > 1:
+                name = f"{dialogue.id}+{start}" if start else dialogue.id
+                yield replace(dialogue, id=name, turns=turns[start:stop])
+
+
 def _leaves(schema: pa.Schema) -> list[str]:
     """Return the columns of a file that an export reads, as Parquet names them."""
     turn = schema.field("turns").type.value_type
@@ -242,6 +261,7 @@ def _turn(turn: Mapping[str, Any], names: Sequence[str]) -> Turn:
         _short(turn.get("confidence")),
         [(names[each["label"]], _short(each["probability"]) or 0.0) for each in turn.get("top") or ()],
         turn.get("narration"),
+        _short(turn.get("certainty")),
     )
 
 
@@ -276,7 +296,7 @@ def _of_extra(text: str, extra: dict[str, Any]) -> Turn:
     speaker = next((extra.pop(name) for name in ("speaker", "role", "from") if name in extra), None)
     start, end = (_number(extra.pop(name)) if _is_number(extra.get(name)) else None for name in ("start", "end"))
     narration = _text(extra.pop("narration", None))
-    return Turn(text, _text(speaker), start, end, _text(label), confidence, ranked, narration, extra)
+    return Turn(text, _text(speaker), start, end, _text(label), confidence, ranked, narration, extra=extra)
 
 
 def _taken(extra: dict[str, Any], name: str) -> Any:  # noqa: ANN401 - any JSON

@@ -18,6 +18,7 @@ class Turn:
         confidence: Of the label, 0 to 1.
         top: The most probable labels by name with their probabilities, the most probable first.
         narration: What the narrator of a book says between and after its parts.
+        certainty: Probability that the boundary before it is right, 0 to 1.
         extra: Other values that a table has beside it.
     """
 
@@ -29,6 +30,7 @@ class Turn:
     confidence: float | None = None
     top: Sequence[tuple[str, float]] = ()
     narration: str | None = None
+    certainty: float | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 

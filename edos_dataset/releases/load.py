@@ -33,6 +33,7 @@ def load(
     streaming: bool = False,
     cache_dir: str | None = None,
     view: Literal["flat", "pairs", "messages"] | None = None,
+    min_certainty: float | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401 - what `datasets.load_dataset` returns depends on split and streaming
     """Load a dataset.
@@ -56,6 +57,7 @@ def load(
         view: "flat" for one row per labelled turn with context, response and label, as from `edos_dataset.flat`;
             "pairs" for those of them that have a context; "messages" for one row per dialogue, whose turns are chat
             messages of user and assistant by turns, with their labels (`releases.views`).
+        min_certainty: Smallest certainty of a boundary between the turns of a row, 0 to 1, for a view.
         options: Only for "opensubtitles": `language`, `limit` and `workers`.
 
     Returns:
@@ -65,10 +67,10 @@ def load(
         ValueError: There is no such dataset; the message lists those available. Errors of the Hub are those of
             `datasets.load_dataset`.
     """
+    _check_view(view, min_certainty)
     if view is not None:
-        if view not in VIEWS:
-            raise ValueError(f"unknown view {view!r}: give one of {', '.join(VIEWS)}, or leave it out")
-        return VIEWS[view](load(name, config, split, source, revision, streaming, cache_dir, **options))
+        whole = load(name, config, split, source, revision, streaming, cache_dir, **options)
+        return VIEWS[view](whole, min_certainty=min_certainty)
     if options and name != "opensubtitles":
         raise ValueError(f"{name!r} takes no option {next(iter(options))!r}: leave it out")
     if name in RAW_RELEASES and not (source is None and configs_in(place_of(name))):
@@ -90,6 +92,13 @@ def load(
         return prepared.as_streaming_dataset(split=split)
     prepared.download_and_prepare()
     return prepared.as_dataset(split=split)
+
+
+def _check_view(view: str | None, min_certainty: float | None) -> None:
+    if view is not None and view not in VIEWS:
+        raise ValueError(f"unknown view {view!r}: give one of {', '.join(VIEWS)}, or leave it out")
+    if view is None and min_certainty is not None:
+        raise ValueError(f"min_certainty is {min_certainty}, but no view is asked for: give view, such as 'flat'")
 
 
 def _check_is_on_hub(name: str) -> None:

@@ -4,6 +4,7 @@ responders; and `messages`, one row per dialogue, for chat models.
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from edos_dataset.schema import list_of
@@ -16,17 +17,19 @@ D = TypeVar("D", "Dataset", "DatasetDict", "IterableDataset", "IterableDatasetDi
 _TEXTS = ("text", "text_sha256")
 
 
-def flat(dataset: D) -> D:
+def flat(dataset: D, min_certainty: float | None = None) -> D:
     """Return the flat view of a labelled dataset, with one row per labelled turn.
 
     Every turn of `edos` and `edos_initial` becomes a row, the first one with an empty context; of `amt_seed` and
     `extended` only the last turn of each dialogue, which has the label.
 
-        pairs = flat(load_dataset("edos")).filter(lambda row: row["context"])
+        pairs = flat(load_dataset("edos"), min_certainty=0.8).filter(lambda row: row["context"])
 
     Args:
         dataset: Any config with labels, of this package or of a raw release, in memory, on disk or streaming; or a
             dictionary of them.
+        min_certainty: Smallest certainty, 0 to 1, of every boundary between the turns of a row: a context begins at the
+            last turn whose boundary is less certain, or of unknown certainty.
 
     Returns:
         A dataset of the same kind and order, with `dialogue_id`, `turn` (position of the response, from 0), `context`
@@ -34,19 +37,20 @@ def flat(dataset: D) -> D:
         has it, `confidence`. Labels without texts have hashes of texts instead: `context_sha256` and `response_sha256`.
 
     Raises:
-        ValueError: The dataset has no labels, or its columns are unknown.
+        ValueError: The dataset has no labels, or its columns are unknown; or `min_certainty` is given, and its turns
+            have no certainty.
     """
-    return _viewed(dataset, flat_features, flat_rows)
+    return _viewed(dataset, flat_features, flat_rows, min_certainty)
 
 
-def pairs(dataset: D) -> D:
+def pairs(dataset: D, min_certainty: float | None = None) -> D:
     """Return the rows of the flat view that have a context: what is answered, and the answer. Arguments, result and
     errors are those of `flat`.
     """
-    return _viewed(dataset, flat_features, pair_rows)
+    return _viewed(dataset, flat_features, pair_rows, min_certainty)
 
 
-def messages(dataset: D) -> D:
+def messages(dataset: D, min_certainty: float | None = None) -> D:
     """Return the view of a dataset as chats, as TRL and chat templates take them: one row per dialogue, in which user
     and assistant speak by turns.
 
@@ -56,6 +60,8 @@ def messages(dataset: D) -> D:
 
     Args:
         dataset: Any config with texts, in memory, on disk or streaming; or a dictionary of them.
+        min_certainty: Dialogues are cut where a boundary has a smaller certainty, 0 to 1, or an unknown one; each part
+            is a chat, with the number of its first turn, from 0, behind the id.
 
     Returns:
         A dataset of the same kind and order, with `dialogue_id` and `messages`: `role`, `content`, and if the dataset
@@ -64,18 +70,30 @@ def messages(dataset: D) -> D:
     Raises:
         ValueError: It has no texts, or its columns are not known.
     """
-    return _viewed(dataset, message_features, message_rows)
+    return _viewed(dataset, message_features, message_rows, min_certainty)
 
 
-VIEWS: dict[str, Callable[[Any], Any]] = {"flat": flat, "pairs": pairs, "messages": messages}
+VIEWS: dict[str, Callable[..., Any]] = {"flat": flat, "pairs": pairs, "messages": messages}
 """The views of `edos_dataset.load`."""
 
 
-def _viewed(dataset: Any, features_of: Callable[..., "Features"], rows_of: Callable[..., Any]) -> Any:  # noqa: ANN401
+def _viewed(
+    dataset: Any,  # noqa: ANN401 - a dataset of `datasets`, or a dictionary of them
+    features_of: Callable[..., "Features"],
+    rows_of: Callable[..., Any],
+    least: float | None,
+) -> Any:  # noqa: ANN401
+    if least is not None and not 0 <= least <= 1:
+        raise ValueError(f"min_certainty is {least}, but a probability lies between 0 and 1")
     if isinstance(dataset, dict):
-        return type(dataset)({name: _viewed(part, features_of, rows_of) for name, part in dataset.items()})
+        return type(dataset)({name: _viewed(part, features_of, rows_of, least) for name, part in dataset.items()})
     columns = features_of(dataset.features)
-    change = partial(rows_of, columns=list(columns), names=_names_in(dataset.features))
+    if least is not None and "certainty" not in _turn_of(dataset.features):
+        raise ValueError(
+            "min_certainty needs turns with a certainty, which datasets of earlier versions and of others do not have: "
+            "leave it out"
+        )
+    change = partial(rows_of, columns=list(columns), names=_names_in(dataset.features), least=least)
     return dataset.map(change, batched=True, remove_columns=list(dataset.features), features=columns)
 
 
@@ -117,22 +135,36 @@ def _turn_of(given: "Mapping[str, Any]") -> dict[str, Any]:
     return dict(item) if isinstance(item, dict) else {}
 
 
+def _begins(turns: Sequence[Mapping[str, Any]], least: float | None) -> list[int]:
+    """Return for each turn the place of the one with which its context begins, given the least certainty."""
+    begins: list[int] = []
+    for place, turn in enumerate(turns):
+        cut = not place or (least is not None and (turn.get("certainty") or 0) < least)
+        begins.append(place if cut else begins[-1])
+    return begins
+
+
 def flat_rows(
-    rows: Mapping[str, list[Any]], columns: Collection[str], names: Sequence[str] = (), first: int = 0
+    rows: Mapping[str, list[Any]],
+    columns: Collection[str],
+    names: Sequence[str] = (),
+    least: float | None = None,
+    first: int = 0,
 ) -> dict[str, list[Any]]:
-    """Return the flat view of some rows, given their columns and the names of the flat features; `first` is the number
-    of turns that no row is made of.
+    """Return the flat view of some rows, given their columns, the names of the flat features and the least certainty of
+    a boundary; `first` is the least number of turns in a context.
     """
     suffix = next(name for name in columns if name.startswith("response")).removeprefix("response")
     found: dict[str, list[Any]] = {name: [] for name in columns}
     for number, turns in enumerate(rows["turns"]):
         texts = [turn[f"text{suffix}"] for turn in turns]
-        labelled = range(first, len(turns))
-        for place in labelled if "label" not in rows else labelled[-1:]:
+        begins = _begins(turns, least)
+        labelled = range(len(turns)) if "label" not in rows else range(len(turns))[-1:]
+        for place in (place for place in labelled if place - begins[place] >= first):
             scores = turns[place] if "label" not in rows else {name: rows[name][number] for name in rows}
             found["dialogue_id"].append(rows["dialogue_id"][number])
             found["turn"].append(place)
-            found[f"context{suffix}"].append(texts[:place])
+            found[f"context{suffix}"].append(texts[begins[place] : place])
             found[f"response{suffix}"].append(texts[place])
             for name in ("label", "confidence"):
                 if name in found:
@@ -141,10 +173,10 @@ def flat_rows(
 
 
 def pair_rows(
-    rows: Mapping[str, list[Any]], columns: Collection[str], names: Sequence[str] = ()
+    rows: Mapping[str, list[Any]], columns: Collection[str], names: Sequence[str] = (), least: float | None = None
 ) -> dict[str, list[Any]]:
     """Return the pairs of some rows; the arguments are those of `flat_rows`."""
-    return flat_rows(rows, columns, first=1)
+    return flat_rows(rows, columns, least=least, first=1)
 
 
 def message_features(given: "Features | None") -> "Features":
@@ -206,8 +238,12 @@ def chat_of(turns: list[Said]) -> list[Said]:
     return turns[1:] if labelled[-1] and not any(labelled[:-1]) else turns[:-1]
 
 
-def message_rows(rows: Mapping[str, list[Any]], columns: Collection[str], names: Sequence[str]) -> dict[str, list[Any]]:
-    """Return the view of some rows as chats, given their columns and the names of the labels."""
+def message_rows(
+    rows: Mapping[str, list[Any]], columns: Collection[str], names: Sequence[str], least: float | None = None
+) -> dict[str, list[Any]]:
+    """Return the view of some rows as chats, given their columns, the names of the labels and the least certainty of a
+    boundary.
+    """
     found: dict[str, list[Any]] = {name: [] for name in columns}
     for number, turns in enumerate(rows["turns"]):
         scores = [(turn.get("label"), turn.get("confidence")) for turn in turns]
@@ -217,9 +253,12 @@ def message_rows(rows: Mapping[str, list[Any]], columns: Collection[str], names:
             Said(turn["text"], turn.get("speaker"), None if label is None else names[label], confidence)
             for turn, (label, confidence) in zip(turns, scores, strict=True)
         ]
-        if chat := chat_of(merged(said)):
-            found["dialogue_id"].append(rows["dialogue_id"][number])
-            found["messages"].append([message_of(turn, place, bool(names)) for place, turn in enumerate(chat)])
+        begins = _begins(turns, least)
+        for start, stop in pairwise([*sorted(set(begins)), len(turns)]):
+            if chat := chat_of(merged(said[start:stop])):
+                name = rows["dialogue_id"][number]
+                found["dialogue_id"].append(f"{name}+{start}" if start else name)
+                found["messages"].append([message_of(turn, place, bool(names)) for place, turn in enumerate(chat)])
     return found
 
 

@@ -147,7 +147,8 @@ def _turn(text: str = "text") -> dict[str, Any]:
 
 
 def _cut_turn(text: str = "text") -> dict[str, Any]:
-    return {**_turn(text), **dict.fromkeys(("new_speaker", "one_speaker", "same_scene"), _value("float32"))}
+    probabilities = ("new_speaker", "one_speaker", "same_scene", "certainty")
+    return {**_turn(text), **dict.fromkeys(probabilities, _value("float32"))}
 
 
 def _labelled_turn(labels: Labels, text: str = "text") -> dict[str, Any]:

@@ -44,6 +44,10 @@ _FILMS = {
     "turns.new_speaker": "probability that another person begins to speak with it, 0 to 1, or null",
     "turns.one_speaker": "probability that one person says all of it, 0 to 1, or null",
     "turns.same_scene": "probability that the scene of the previous turn continues, 0 to 1, or null",
+    "turns.certainty": (
+        "probability that the boundary before the turn is right (another person, the same scene), 0 to 1; null for the "
+        "first turn of a dialogue, or if unknown"
+    ),
     **_LABELS,
 }
 _BOOKS = {

@@ -78,6 +78,8 @@ TURN = pa.struct(
         "new_speaker": pa.float32(),  # another person begins with it; null for the first turn of a document
         "one_speaker": pa.float32(),  # one person says all of it
         "same_scene": pa.float32(),  # the scene continues; null for the first turn and without scenes
+        # the boundary before it is an exchange of two people in one scene, calibrated; null for the first of a dialogue
+        "certainty": pa.float32(),
     }
 )
 """One speaker's utterance."""

@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from edos_dataset.arrays import nest, unnest
+from edos_dataset.arrays import Bools, Doubles, nest, unnest
 from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.tables import DIALOGUES, REASON, TURN
+from edos_dataset.segmentation.cuts import best_cuts, boundary_certainty, cut_costs, exchange_probabilities
 from edos_dataset.segmentation.scenes import scene_scorer
 from edos_dataset.segmentation.turns.stage import check_certainty
 from edos_dataset.sources.formats import of_messages
@@ -24,11 +25,12 @@ _BINS = ("<0", *(f"{low:g}-{high:g}" for low, high in zip(_EDGES[:-1], _EDGES[1:
 
 @dataclass(frozen=True)
 class SegmentDialogues(Stage):
-    """Cut a document where a new scene probably begins, after a long silence, and where a change of speaker is not
-    certain enough.
+    """Cut a document where a new scene probably begins, after a long silence, and within a scene so that as many
+    exchanges as possible stay whole and as few as possible are wrong (`cuts`).
 
     A missing time does not count as silence; the scene is then scored by the words alone, and the score is rarely high
-    enough for a cut. Turns without a known certainty stay together.
+    enough for a cut. Turns without a known certainty stay together. Doubtful boundaries stay inside a dialogue where a
+    cut would tear more than it mends; the stage "certainty" states how sure each one is.
 
     Args:
         gap: seconds without speech, from the end of a turn to the start of the next, beyond which there is always a
@@ -36,13 +38,16 @@ class SegmentDialogues(Stage):
         scenes: least probability of a new scene for a cut, 0 to 1 (`scenes.scene_scores`); a lower one makes more and
             shorter dialogues. None cuts at silences only, as the papers do.
         least_certainty: two turns stay together only if the certainty that their speakers differ is at least this, 0 to
-            1; the stage "turns" has the same value.
+            1, whatever a cut costs; the stage "turns" has the same value.
+        price_of_error: how many right exchanges a wrong one inside a dialogue outweighs, 0 or more: a higher one makes
+            shorter and more certain dialogues. None cuts only at scenes, silences and `least_certainty`.
         chat_gap: the same as `gap` for chats, in which people may answer after hours; scenes do not count there.
     """
 
     gap: float = 10.0
     scenes: float | None = 0.25
     least_certainty: float = 0.0
+    price_of_error: float | None = None
     chat_gap: float = 10_800.0
 
     name: ClassVar[str] = "dialogues"
@@ -56,6 +61,7 @@ class SegmentDialogues(Stage):
         if not self.chat_gap >= 0:
             raise ValueError(f"chat_gap is {self.chat_gap}, but silence is measured in seconds from 0 up")
         check_certainty(self.least_certainty)
+        check_ranges(self, price_of_error=(0, 1000))
         if self.scenes is not None and not 0 <= self.scenes <= 1:
             raise ValueError(
                 f"scenes is {self.scenes}, but a probability lies between 0 and 1; null looks at silences only"
@@ -105,7 +111,7 @@ class SegmentDialogues(Stage):
             known = {field.name: turns.field(field.name) for field in TURN}
             same_scene = pa.array(1 - scores, pa.float32(), from_pandas=True)
             turns = nest([0, len(turns)], TURN, {**known, "same_scene": same_scene}).flatten()
-        starts = np.flatnonzero(first | cuts)
+        starts = np.flatnonzero(self._cuts(turns, first | cuts, chats))
         rows = pa.array(np.repeat(np.arange(table.num_rows), lengths)[starts])
         ids = turns.field("sentence_ids")
         first_ids = pc.take(ids.flatten(), pa.array((ids.offsets.to_numpy() - ids.offsets[0].as_py())[starts]))
@@ -120,6 +126,15 @@ class SegmentDialogues(Stage):
         columns["dialogue_id"] = pc.binary_join_element_wise(documents, first_ids.cast(pa.string()), "#")
         columns["turns"] = pa.ListArray.from_arrays(pa.array(np.r_[starts, len(turns)], pa.int32()), turns)
         return pa.table({name: columns[name] for name in DIALOGUES.names}, schema=DIALOGUES)
+
+    def _cuts(self, turns: pa.StructArray, starts: Bools, chats: Bools) -> Bools:
+        """Return where dialogues begin, given where they begin anyway and which turns are of chats: [turns]."""
+        if self.price_of_error is None or not len(turns):
+            return starts
+        new, scene = (turns.field(name).to_numpy(zero_copy_only=False) for name in ("new_speaker", "same_scene"))
+        right = exchange_probabilities(new.astype(np.float64), scene.astype(np.float64))
+        worths = np.where(chats, 1.0, right - self.price_of_error * (1 - right))
+        return best_cuts(worths, cut_costs(turns, scene.astype(np.float64)), starts)
 
     def tally(self, table: pa.Table) -> dict[str, int]:
         """Count all pairs of adjacent turns of a document, cut or not, by the silence between them."""
@@ -157,8 +172,9 @@ sentences were lost, 0 to 21 % of the dialogues are as in the unspoiled file (ev
 
 @dataclass(frozen=True)
 class JudgeDialogues(Stage):
-    """Estimate the probability that a dialogue has no error (`certainty`) and the number of its errors
-    (`expected_errors`).
+    """Estimate the probability that a dialogue has no error (`certainty`), the number of its errors
+    (`expected_errors`), and for every turn but the first the probability that the boundary before it is right
+    (`turns.certainty`): that another person of the same scene begins.
 
     Errors are turns of two people, and boundaries at which the same person continues or a new scene begins. Both
     estimates come from `new_speaker`, `one_speaker` and `same_scene` of the turns. They are null if one of the first
@@ -173,7 +189,7 @@ class JudgeDialogues(Stage):
 
     name: ClassVar[str] = "certainty"
     unit: ClassVar[Unit] = "dialogues"
-    needs, gives = ("turns",), ("certainty", "expected_errors")
+    needs, gives = ("turns",), ("certainty", "expected_errors", "turns.certainty")
 
     def __post_init__(self) -> None:
         """Check the parameter."""
@@ -186,8 +202,9 @@ class JudgeDialogues(Stage):
             turns.field(name).to_numpy(zero_copy_only=False).astype(np.float64)
             for name in ("new_speaker", "one_speaker", "same_scene")
         )
-        scene[np.isnan(scene)] = 1
         first = offsets[:-1][np.diff(offsets) > 0]
+        table = _with_certainty(table, turns, offsets, boundary_certainty(new, scene))
+        scene[np.isnan(scene)] = 1
         new[first] = scene[first] = 1  # no boundary is needed where a dialogue begins
         with np.errstate(divide="ignore"):
             logs = _sums(np.log(new) + np.log(one) + np.log(scene), offsets)
@@ -214,6 +231,16 @@ def _faults(table: pa.Table) -> np.ndarray:
         return np.zeros(table.num_rows, int)
     faults: np.ndarray = pc.fill_null(pc.list_value_length(pc.struct_field(table["reading"], "faults")), 0).to_numpy()
     return faults
+
+
+def _with_certainty(table: pa.Table, turns: pa.StructArray, offsets: np.ndarray, certainty: Doubles) -> pa.Table:
+    """Return dialogues with the certainty of the boundaries, [turns], null for the first turn of each."""
+    if "certainty" not in turns.type.names:
+        return table
+    certainty[offsets[:-1][np.diff(offsets) > 0]] = np.nan
+    columns = {field.name: turns.field(field.name) for field in turns.type}
+    columns["certainty"] = pa.array(certainty.astype(np.float32), pa.float32(), from_pandas=True)
+    return table.set_column(table.schema.get_field_index("turns"), "turns", nest(offsets, turns.type, columns))
 
 
 def _sums(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:

@@ -32,6 +32,7 @@ class Turn(NamedTuple):
         new_speaker: probability that a different person speaks from here on, 0 to 1.
         one_speaker: probability that one person says the whole turn, 0 to 1.
         same_scene: probability that the scene continues with the turn, 0 to 1.
+        certainty: probability that the boundary before the turn is right, 0 to 1; after the stage `certainty`.
         sentence_ids: numbers of its sentences in the document.
     """
 
@@ -45,6 +46,7 @@ class Turn(NamedTuple):
     new_speaker: float | None = None
     one_speaker: float | None = None
     same_scene: float | None = None
+    certainty: float | None = None
     sentence_ids: Sequence[int] = ()
 
     def replace(self, **changes: Any) -> "Turn":  # noqa: ANN401 - as the fields are

@@ -74,6 +74,9 @@ def test_confidence_certainty_films_and_years(counts):
     assert plain(counts.confidence) == Counter((label, min(int(value * BINS), BINS - 1)) for label, value in float32)
     assert counts.confidence_sums.sum() == pytest.approx(sum(value for _, value in sure), rel=1e-5)
     certain = [float(np.float32(row["certainty"])) for row in EVERY if row["certainty"] is not None]
+    assert plain(counts.boundaries) == Counter(
+        (int(turn["certainty"] * BINS),) for row in EVERY for turn in row["turns"] if turn.get("certainty") is not None
+    )
     assert plain(counts.certainty) == Counter((int(value * BINS),) for value in certain)
     films = Counter(row["document_id"] for row in EVERY if row["document_id"])
     assert {name: film.dialogues for name, film in counts.films.films.items()} == films

@@ -105,6 +105,7 @@ def test_confidence_certainty_years_and_films(figures):
     assert first["confidence"]["by_label"][3] == binned(frame[frame["label"] == 3]["confidence"])
     assert first["confidence"]["mean"] == pytest.approx(frame["confidence"].mean(), abs=1e-4)
     assert first["certainty"] == binned([row["certainty"] for row in MINE])
+    assert first["boundaries"] == binned([turn["certainty"] for row in MINE for turn in row["turns"]])
     rows = pd.DataFrame({"year": [row["source"]["year"] for row in MINE], "film": [row["document_id"] for row in MINE]})
     years = rows["year"].value_counts().to_dict()
     assert {one["year"]: one["dialogues"] for one in first["years"] if one["year"]} == years

@@ -185,6 +185,12 @@ def test_a_single_turn_is_no_dialogue() -> None:
     assert (stay, leave) == ([], {GOOD[0]: "single_turn", "No, no, no!": "repetitive", GOOD[1]: "single_turn"})
 
 
+def test_a_short_repetition_is_speech_where_it_is_told() -> None:
+    """From a number of words on."""
+    stay, leave = outcome(CleanTurns(repetitive_from=4)(dialogues([GOOD[0], "No, no, no!", "No, no, no, no."])))
+    assert (stay, leave) == ([GOOD[0], "No, no, no!"], {"No, no, no, no.": "repetitive"})
+
+
 def test_the_first_turn_repeats_nothing() -> None:
     """The dialogue before is another conversation."""
     assert outcome(CleanTurns()(dialogues(GOOD, [GOOD[2], GOOD[0]])))[1] == {}
@@ -205,7 +211,7 @@ def test_documentaries_leave_whole(genres: list[str] | None, gone: bool) -> None
 def test_other_columns_of_a_turn_stay_with_it() -> None:
     """Times and sentence ids are those of the turn."""
     kept, rejected = split_rejects(CleanTurns()(dialogues([*GOOD, "No, no, no!"])))
-    unknown = dict.fromkeys(("speaker", "new_speaker", "one_speaker", "same_scene"))
+    unknown = dict.fromkeys(("speaker", "new_speaker", "one_speaker", "same_scene", "certainty"))
     turn = {"text": GOOD[2], "start": 2.0, "end": 2.5, "sentence_ids": [3], **unknown}
     assert kept["turns"].to_pylist()[0][2] == turn
     assert rejected is not None

@@ -11,6 +11,8 @@ from lxml import etree
 
 import edos_dataset
 from command_line import edos
+from edos_dataset.exports.dialogues import _certain_parts
+from edos_dataset.exports.records import Dialogue, Turn
 from edos_dataset.runs.folder import FolderError
 from published_folder import run
 from small_models import small_tokenizer
@@ -238,3 +240,15 @@ def test_mistakes_are_explained_and_leave_nothing(folder, tmp_path, monkeypatch,
     done = edos("export", folder, *given)
     assert done.exit_code == code and message in " ".join(done.output.replace("│", " ").split())
     assert not list(tmp_path.iterdir())
+
+
+def test_dialogues_are_cut_at_uncertain_boundaries():
+    """The first part keeps the id; a turn that is alone leaves."""
+    certainties = [None, 0.9, 0.5, 0.9, 0.4, None, 0.9]
+    turns = [Turn(str(place), certainty=certainty) for place, certainty in enumerate(certainties)]
+    parts = list(_certain_parts([Dialogue("d", turns)], 0.8))
+    assert [(part.id, [turn.text for turn in part.turns]) for part in parts] == [
+        ("d", ["0", "1"]),
+        ("d+2", ["2", "3"]),
+        ("d+5", ["5", "6"]),
+    ]

@@ -7,7 +7,8 @@ from test_dialogue_formats import TURNS, seed
 import edos_dataset
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing.labels_only import write_labels_only
-from edos_dataset.schema import AMT_SEED, EXTENDED, LABELS_ONLY
+from edos_dataset.releases.views import messages, pairs
+from edos_dataset.schema import AMT_SEED, EXTENDED, LABELS_ONLY, list_of
 from published_folder import TEXTS, run
 
 
@@ -90,3 +91,38 @@ def test_what_has_no_labels_is_refused(load):
         load("edos", view="wide")
     with pytest.raises(ValueError, match="has no config 'nothing'"):
         load("edos", "nothing_flat")
+
+
+TURNS_OF_FOUR = [
+    {"text": text, "label": place, "confidence": 0.5, "certainty": certainty}
+    for place, (text, certainty) in enumerate([("A.", None), ("B.", 0.9), ("C.", 0.5), ("D.", 0.8)])
+]
+
+
+def of_four(**columns):
+    """One dialogue whose third turn follows an uncertain boundary."""
+    turn = {name: datasets.Value(kind) for name, kind in (("text", "string"), ("confidence", "float32"))}
+    turn |= {"label": datasets.ClassLabel(names=list(LABELS)), **columns}
+    turns = [{name: turn_[name] for name in turn} for turn_ in TURNS_OF_FOUR]
+    features = datasets.Features({"dialogue_id": datasets.Value("string"), "turns": list_of(turn)})
+    return datasets.Dataset.from_dict({"dialogue_id": ["d"], "turns": [turns]}, features=features)
+
+
+def test_contexts_hold_no_boundary_that_is_less_certain():
+    given = of_four(certainty=datasets.Value("float32"))
+    whole, cut = (list(edos_dataset.flat(given, min_certainty=least)["context"]) for least in (0.5, 0.75))
+    assert whole == [[], ["A."], ["A.", "B."], ["A.", "B.", "C."]]
+    assert cut == [[], ["A."], [], ["C."]]
+    assert list(pairs(given, min_certainty=0.75)["turn"]) == [1, 3]
+    chats = messages(given, min_certainty=0.75)
+    assert list(chats["dialogue_id"]) == ["d", "d+2"]
+    assert [[said["content"] for said in chat] for chat in chats["messages"]] == [["A.", "B."], ["C.", "D."]]
+
+
+def test_certainty_is_asked_for_where_there_is_none():
+    with pytest.raises(ValueError, match="min_certainty needs turns with a certainty"):
+        edos_dataset.flat(of_four(), min_certainty=0.5)
+    with pytest.raises(ValueError, match="min_certainty is 2"):
+        edos_dataset.flat(of_four(), min_certainty=2)
+    with pytest.raises(ValueError, match="no view is asked for"):
+        edos_dataset.load("edos", min_certainty=0.5)

@@ -275,3 +275,39 @@ def test_least_is_a_probability() -> None:
     """As the message says."""
     with pytest.raises(ValueError, match="least"):
         JudgeDialogues(least=1.5)
+
+
+def test_the_boundary_before_each_turn_is_judged() -> None:
+    """By both probabilities; nothing is said of the first turn, and of those of which nothing is known."""
+    rows = dialogues([(0.1, 0.9), (0.9, 1.0), (0.9, 0.5), (None, 1.0)], [(None, None), (1.0, 1.0)]).to_pylist()
+    rows[0]["turns"][2]["same_scene"] = 0.5
+    table = JudgeDialogues()(pa.Table.from_pylist(rows, schema=DIALOGUES))
+    first, second = ([turn["certainty"] for turn in turns] for turns in table["turns"].to_pylist())
+    assert first[0] is None and first[3] is None and 0.8 < first[1] < 0.95 and 0.4 < first[2] < 0.55
+    assert second == [None, 1.0]
+    assert table.schema.equals(DIALOGUES)
+
+
+def test_a_doubtful_boundary_is_cut_where_that_tears_nothing() -> None:
+    """After a pause it costs little; where the talk goes on at once, after a question or in a block it stays inside."""
+
+    def lengths(times: list[tuple[float, float]], texts: list[str] | None = None) -> list[int]:
+        rows = turns_table(times).to_pylist()
+        for turn, new, text in zip(
+            rows[0]["turns"], [None, 0.95, 0.95, 0.65, 0.95, 0.95], texts or ["Hm."] * 6, strict=True
+        ):
+            turn["new_speaker"], turn["text"] = new, text
+        cut = SegmentDialogues(price_of_error=4, scenes=None)(pa.Table.from_pylist(rows, schema=TURNS))
+        return [len(turns) for turns in cut["turns"].to_pylist()]
+
+    apart = [(0, 1), (2, 3), (4, 5), (9, 10), (11, 12), (13, 14)]
+    assert lengths(apart) == [3, 3]
+    assert lengths(apart, ["Hm.", "Hm.", "Why?", "Hm.", "Hm.", "Hm."]) == [6]
+    assert lengths([(0, 1), (2, 3), (4, 5), (5.5, 6), (7, 8), (9, 10)]) == [6]
+    assert lengths([(0, 1), (2, 3), (4, 5), (4, 5), (7, 8), (9, 10)]) == [6]
+
+
+def test_the_price_of_an_error_is_no_negative_number() -> None:
+    """As the message says."""
+    with pytest.raises(ValueError, match="price_of_error must be from 0"):
+        SegmentDialogues(price_of_error=-1)

@@ -27,7 +27,8 @@ def dialogues(number, seed=0, labels=41):
             top = [] if label is None else [{"label": label, "probability": 0.5}, second][: draw.randrange(1, 3)]
             text = " ".join(draw.choices(WORDS, k=draw.randrange(1, 14))) + draw.choice(["", ".", "?!"])
             confidence = None if label is None else draw.randrange(101) / 100
-            turns.append({"text": text, "label": label, "confidence": confidence, "top": top})
+            sure = (7 * place + 3 * len(turns)) % 20 / 20 + 0.025 if turns else None
+            turns.append({"text": text, "label": label, "confidence": confidence, "top": top, "certainty": sure})
         rows.append(
             {
                 "dialogue_id": f"d{seed}-{place}",

@@ -119,12 +119,14 @@ function transitionsSection() {
 }
 
 function surenessSection() {
-  const { confidence, certainty, reliability } = first, content = [];
+  const { confidence, certainty, boundaries, reliability } = first, content = [];
   const bins = (size) => range(size).map((bin) => `${fixed(bin / size)}–${fixed((bin + 1) / size)}`);
   if (confidence) content.push(bars("Confidence of the labels", `Confidence of the labels; the mean is ${fixed(confidence.mean)}.`, bins(confidence.bins), confidence.turns, "confidence", "turns",
     folded("As a table", () => table("Turns by confidence", [["confidence"], numbered("turns")], bins(confidence.bins).map((name, bin) => [name, count(confidence.turns[bin])])))));
   if (certainty) content.push(bars("Certainty that nothing is wrong with the dialogue", `Certainty of the dialogues, by bins of ${fixed(1 / certainty.length)}.`, bins(certainty.length), certainty, "certainty", "dialogues",
     folded("As a table", () => table("Dialogues by certainty", [["certainty"], numbered("dialogues")], bins(certainty.length).map((name, bin) => [name, count(certainty[bin])])))));
+  if (boundaries) content.push(bars("Certainty that the boundary before a turn is right", `Certainty of the boundaries between turns, by bins of ${fixed(1 / boundaries.length)}.`, bins(boundaries.length), boundaries, "certainty", "turns",
+    folded("As a table", () => table("Turns by the certainty of the boundary before them", [["certainty"], numbered("turns")], bins(boundaries.length).map((name, bin) => [name, count(boundaries[bin])])))));
   if (reliability) {
     const used = reliability.bins.filter((bin) => bin.turns);
     content.push(picture("Reliability: how many labels are right, by their confidence", `Of ${count(reliability.turns)} turns whose right label is known ${percent(reliability.accuracy)} are labelled right; expected calibration error ${fixed(reliability.expected_calibration_error, 3)}.`, () => ({
