@@ -1,7 +1,7 @@
 """What `edos books` finds in novels whose every quotation was marked by people, with its speaker: how much of the
 conversation is published, and how much of what is published is right.
 
-    python evaluation/novels.py $EDOS_DATA_DIR/pdnc --recipe default --recipe papers --set certainty.least=0
+    python evaluation/novels.py $EDOS_DATA_DIR/pdnc --run default --run papers --run "default certainty.least=0"
 
 FOLDER has a folder for each novel, as in the Project Dialogism Novel Corpus (Vishnubhotla et al., 2022):
 `novel_text.txt`, `quotation_info.csv` and `character_info.csv`. Every word of a published turn is laid on its word of
@@ -348,19 +348,17 @@ def main() -> None:
     """Run as a script."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="novels of the Project Dialogism Novel Corpus")
-    parser.add_argument("--recipe", action="append", help="recipe of `edos books`; can be given several times")
-    parser.add_argument("--set", action="append", default=[], help="a further run of `default` with this setting")
+    parser.add_argument("--run", action="append", help="a recipe of `edos books` and settings of its parameters")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
     given = parser.parse_args()
     novels = [Novel.load(path.parent) for path in sorted(given.folder.glob("*/quotation_info.csv"))]
-    runs = [(recipe, ()) for recipe in given.recipe or ["default", "papers"]]
-    runs += [("default", (setting,)) for setting in given.set]
     rows = {}
-    for recipe, settings in runs:
+    for run in given.run or ["default", "papers"]:
+        recipe, *settings = run.split()
         figures, found = Figures(), published(novels, recipe, settings)
         for novel in novels:
             measure(novel, found.get(novel.name, []), figures)
-        rows[" ".join([recipe, *settings])] = {
+        rows[run] = {
             **figures.row(),
             **{name: figures.counts[name] for name in ("dialogues", "turns")},
         }
