@@ -38,6 +38,7 @@ from edos_dataset.runs.shuffle import (
     run_tasks,
 )
 from edos_dataset.schema.tables import REASON
+from edos_dataset.segmentation.books.extraction import LONGEST
 from edos_dataset.segmentation.books.papers_words import (
     WordCounts,
     add_up,
@@ -70,7 +71,7 @@ class LimitUtterances(Stage):
         max_words: maximum number of words of an utterance, separated by spaces, from 1.
     """
 
-    max_words: int = 100
+    max_words: int = LONGEST
 
     name: ClassVar[str] = "length"
     unit: ClassVar[Unit] = "turns"

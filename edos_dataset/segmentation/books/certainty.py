@@ -23,11 +23,8 @@ RIGHT = {
     Doubt.LED: 0.35,
     Doubt.WITHIN: 0.85,
     Doubt.UNHEARD: 0.7,
-    Doubt.SAME: 0.85,
-    Doubt.PROBABLY_SAME: 0.35,
     Doubt.OTHER: 0.8,
     Doubt.PROBABLY_OTHER: 0.35,
-    Doubt.UNSURE: 0.45,
     Doubt.TAIL: 0.95,
     Doubt.CONFIRMED: 0.9,
     Doubt.QUOTED: 0.4,
@@ -47,9 +44,8 @@ RIGHT = {
 _WITHOUT = 0.85  # fraction of right dialogues without any guess, whose errors nothing shows
 _MOST = 3  # times that a guess counts: where it is wrong, it mostly is so each time
 _LONG_TAIL = 200  # characters of narration behind the last quote, more than "said X, and went"
-_MERGING = frozenset((Doubt.SAME, Doubt.PROBABLY_SAME))
-_BETWEEN = _MERGING | {Doubt.OTHER, Doubt.PROBABLY_OTHER, Doubt.UNSURE, Doubt.TAIL}
-_BEFORE = (_BETWEEN - _MERGING) | {Doubt.QUOTED}  # of the narration before a turn, not of its own
+_BETWEEN = frozenset((Doubt.OTHER, Doubt.PROBABLY_OTHER, Doubt.TAIL))
+_BEFORE = _BETWEEN | {Doubt.QUOTED}  # of the narration before a turn, not of its own
 _ONE_PERSON = frozenset(("m", "f", "i"))
 
 
@@ -76,7 +72,7 @@ def _doubts_of(turns: Sequence["Turn"], rules: Rules, cut: tuple[bool, bool]) ->
             continue
         doubts += [
             Doubt.CONFIRMED
-            if sure and doubt in _BETWEEN and sure[0] < place < sure[1] + (doubt not in _MERGING)
+            if sure and doubt in _BETWEEN and sure[0] < place <= sure[1]
             else doubt
             for doubt in turn.doubts
             if not (cut[0] and place == 0 and doubt in _BEFORE)

@@ -13,34 +13,31 @@ from edos_dataset.segmentation.books.speech import Doubt, Extraction, Utterance
 from edos_dataset.segmentation.books.turns import Turn, differ, leads_in_unspoken, same, turns_of
 from edos_dataset.sources.books.book import CONTENTS, HEADING, PARAGRAPH, SPEECH, VERSE, Block
 
+LONGEST = 400
+"""Words of an utterance: a longer one is a tale or a letter rather than a turn."""
+
 _DIRECTION = 80  # characters of a stage direction
 _REACH = 4  # turns before and behind an end in which speakers are looked for
 _SEPARATING = 2  # paragraphs of narration that separate two conversations more often than not
 _SHORT_TAIL = 60  # characters of "said X, and sat down"
 _COLONS = (":", ":--", ":—")
-_CROSSED = {
-    Boundary.SAME: Doubt.SAME,
-    Boundary.PROBABLY_SAME: Doubt.PROBABLY_SAME,
-    Boundary.OTHER: Doubt.OTHER,
-    Boundary.PROBABLY_OTHER: Doubt.PROBABLY_OTHER,
-    Boundary.UNSURE: Doubt.UNSURE,
-}
+_CROSSED = {Boundary.OTHER: Doubt.OTHER, Boundary.PROBABLY_OTHER: Doubt.PROBABLY_OTHER}
 
 
 @dataclass(frozen=True)
 class Speech:
     """Parameters of the extraction.
 
-    A conversation continues over narration as far as the speakers before and after it are known
-    (`boundaries.Boundary`).
+    A conversation continues over a paragraph of narration only where something says that another person answers
+    (`boundaries.Boundary`): in 23 novels, one person speaks on both sides of half of the other ones
+    (`evaluation/novels.py`).
 
     Attributes:
-        unsure_gap: characters of narration over which it continues where nothing is known, 0 or more; above `gap` it
-            counts as `gap` (the paper: 150, from the last quote to the end of its paragraph and over paragraphs without
-            speech).
-        gap: the same where something suggests that another person speaks, a new name or a verb of answering, 0 or more;
-            twice as many where a pronoun suggests that the same person continues.
-        most_gap: the same where by names people of the conversation speak again, `gap` or more.
+        unsure_gap: characters of narration in the paragraphs of two turns that touch, behind the one quote and before
+            the other, over which it continues whatever is known of the speakers, 0 or more.
+        gap: the same, and of paragraphs of narration, where something suggests that another person answers, 0 or more
+            (the paper: 150, from the last quote to the end of its paragraph and over paragraphs without speech).
+        most_gap: the same where by names two people of the conversation alternate, `gap` or more.
         max_length: words of an utterance, 1 or more; a longer one is left out and cuts the dialogue in two (the paper:
             100).
         min_turns: utterances of a dialogue, 2 or more.
@@ -49,11 +46,11 @@ class Speech:
     """
 
     unsure_gap: int = 150
-    gap: int = 350
+    gap: int = 150
     most_gap: int = 1200
-    max_length: int = 100
+    max_length: int = LONGEST
     min_turns: int = 2
-    long: int = 100
+    long: int = LONGEST
 
     def __post_init__(self) -> None:
         """Refuse values out of range."""
@@ -64,19 +61,10 @@ class Speech:
                 raise ValueError(f"{name} must be a whole number of {lowest} or more, got {value!r}")
 
     def most_over(self, boundary: Boundary) -> int:
-        """Return the characters of narration over which a conversation continues, by what is known of the speakers."""
-        return self._most[boundary]
-
-    @cached_property
-    def _most(self) -> dict[Boundary, int]:
-        return {
-            Boundary.SAME: self.most_gap,
-            Boundary.OTHER: self.most_gap,
-            Boundary.PROBABLY_SAME: min(2 * self.gap, self.most_gap),
-            Boundary.PROBABLY_OTHER: self.gap,
-            Boundary.UNSURE: min(self.unsure_gap, self.gap),
-            Boundary.NEW: -1,
-        }
+        """Return the characters of narration over which a conversation continues, by what is known of the speakers; -1
+        where it never does.
+        """
+        return {Boundary.OTHER: self.most_gap, Boundary.PROBABLY_OTHER: self.gap}.get(boundary, -1)
 
 
 def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extraction:
@@ -229,8 +217,8 @@ def ended(before: Turn, gap: Gap, turn: Turn, rules: Rules, parameters: Speech) 
 
 
 def dialogues_in(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules, parameters: Speech) -> Iterator[list[Turn]]:
-    """Yield the dialogues of a conversation: turns in a row that one person says are one, and where it is not certain
-    enough that the conversation continues, another dialogue begins.
+    """Yield the dialogues of a conversation: turns in a row that one person says are one, and where nothing says that
+    another person answers behind narration, another dialogue begins.
 
     Args:
         turns: of the conversation.
@@ -263,10 +251,7 @@ def dialogues_in(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules, param
             turn.doubts = [each for each in turn.doubts if each is not Doubt.QUOTED] + [doubt]
             continue
         turn.doubts.append(_CROSSED[boundary])
-        if boundary in (Boundary.SAME, Boundary.PROBABLY_SAME):
-            _join(dialogue[-1], gap, turn)
-        else:
-            dialogue.append(turn)
+        dialogue.append(turn)
     yield dialogue
 
 
@@ -286,7 +271,7 @@ def _joined(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules) -> tuple[l
     for turn, gap in zip(turns, gaps, strict=True):
         if found and _one_person(found[-1], gap, turn, rules):
             if not same(found[-1], turn, rules):
-                turn.doubts.append(Doubt.PROBABLY_SAME if gap.texts else Doubt.JOINED)
+                turn.doubts.append(Doubt.JOINED)
             _join(found[-1], gap, turn)
         else:
             found.append(turn)
@@ -324,10 +309,6 @@ class Pair:
     rules: Rules
     lead: Speaker | None = None
 
-    def is_silent(self) -> bool:
-        """Return whether the narration says that the person addressed is silent."""
-        return bool(self.gap.texts) and self.rules.silent.within(self.gap.texts[-1])
-
     def read_lead(self) -> Speaker | None:
         """Return the speaker whom the narration before the second turn announces."""
         if self.gap.texts:
@@ -344,10 +325,6 @@ def _same(pair: Pair) -> bool:
     return same(pair.before, pair.turn, pair.rules)
 
 
-def _is_silence_without_tag(pair: Pair) -> bool:
-    return not (pair.turn.verbs or pair.turn.lead) and pair.is_silent()
-
-
 def _is_led_in_within_paragraph(pair: Pair) -> bool:
     lead = pair.lead
     if lead is None or pair.gap.texts or lead.name is not None:
@@ -359,30 +336,15 @@ def _has_lead_of_same(pair: Pair) -> bool:
     return pair.lead is not None and _same(pair)
 
 
-def _pronoun_repeats(pair: Pair) -> bool:
-    before, turn = pair.before, pair.turn
-    if not pair.gap.texts or before.name or turn.name or turn.lead:
-        return False
-    return bool(before.person) and before.person == turn.person
-
-
 def _tag_continues(pair: Pair) -> bool:
     if not pair.turn.further:
         return False
-    if pair.is_silent():
-        return True
     return pair.turn.name is None and bool(pair.before.tail or pair.before.verbs)
 
 
 BESIDE = Table[Pair, bool](
     Rule("the tags name different people", _differ, False, "“Will you come?” asked Tom.\n“I will,” said Ann."),
     Rule("the tags name one person", _same, True, "“I am tired,” said Ann.\n“And hungry,” said Ann."),
-    Rule(
-        "the person addressed is silent",
-        _is_silence_without_tag,
-        True,
-        "“Well?” asked Tom.\nAnn made no answer.\n“Well?”\n“No,” said Ann.",
-    ),
 )
 """Whether two turns in a row are one person's, by the tags beside them."""
 
@@ -398,12 +360,6 @@ LED_IN = Table[Pair, bool](
         _is_led_in_within_paragraph,
         True,
         "“Well.” He sat down and continued:\n“It is late.”\n“It is,” said Ann.",
-    ),
-    Rule(
-        "the same pronoun stands beside both",
-        _pronoun_repeats,
-        True,
-        "“I am tired,” she said.\nIt was cold.\n“And hungry,” she said.",
     ),
     Rule(
         "a tag says that the speaker continues",

@@ -17,11 +17,8 @@ class Doubt(Enum):
     WITHIN = "it stands behind narration that does not say who speaks"
     UNHEARD = "beside it somebody thinks, writes, or says to themselves"
     # of two turns with narration between
-    SAME = "by names one person continues"
-    PROBABLY_SAME = "by pronouns or silence one person continues"
     OTHER = "by names another person answers"
     PROBABLY_OTHER = "something suggests that another person answers"
-    UNSURE = "nothing says who speaks"
     TAIL = "there is much narration behind the last quote"
     CONFIRMED = "one of these, but those who are named before and after it take turns accordingly"
     QUOTED = "a quote in the narration is taken as nobody's speech"

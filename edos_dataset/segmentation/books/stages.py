@@ -75,11 +75,11 @@ class FindDialogues(Stage):
     (`segmentation.books.extraction`): READ_BOOKS with blocks to BOOK_DIALOGUES, each with its `certainty`.
 
     Args:
-        unsure_gap: characters of narration between two turns over which a conversation continues where nothing is known
-            of the speakers, from 0; above `gap` it counts as `gap` (the paper: 150).
-        gap: the same where something suggests that another person speaks, from 0; twice as many where a pronoun
-            suggests that the same person continues.
-        most_gap: the same where by names people of the conversation speak again, `gap` or more.
+        unsure_gap: characters of narration in the paragraphs of two turns that touch over which a conversation
+            continues whatever is known of the speakers, from 0.
+        gap: the same, and of paragraphs of narration, where something suggests that another person answers, from 0
+            (the paper: 150). Where nothing does, a paragraph of narration ends the dialogue.
+        most_gap: the same where by names two people of the conversation alternate, `gap` or more.
         min_turns: utterances of a dialogue, from 2.
         long: words of an utterance, from 1, beyond which what stands behind it is a dialogue of its own, as certain as
             its own guesses are; the same as in the stage `length`, which drops such utterances.
@@ -130,7 +130,7 @@ class KeepSure(Stage):
         least: dialogues with a lower certainty (`segmentation.books.certainty`) are rejected, 0 to 1; 0 keeps all.
     """
 
-    least: float = 0.3
+    least: float = 0.0
 
     name: ClassVar[str] = "certainty"
     unit: ClassVar[Unit] = "dialogues"

@@ -59,7 +59,7 @@ def test_the_surest_stay() -> None:
     found = of([*TALK, "* * *", "“Come!” they cried.", "“Why?” thought Ann.", "“No,” said Tom."])
     assert len(found.dialogues) == len(found.certainties) == 2
     assert found.at_least(0) == found.dialogues
-    assert found.at_least(KeepSure.least) == found.dialogues[:1]
+    assert found.at_least(0.8) == found.dialogues[:1]
 
 
 @pytest.mark.parametrize("least", [-0.1, 1.5])
@@ -79,8 +79,8 @@ def test_run_in_speech_is_parted() -> None:
     assert [utterance.text for utterance in asked.dialogues[0][:3]] == ["What is it?", "I dare not,", "Tell me!"]
 
 
-LONG = f"“{'And then we went on. ' * 25}” said Tom."
-"""A speech of more than a hundred words."""
+LONG = f"“{'And then we went on. ' * 100}” said Tom."
+"""A speech of five hundred words."""
 
 
 def test_both_sides_of_a_long_utterance_are_judged_apart() -> None:
