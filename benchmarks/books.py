@@ -48,7 +48,6 @@ from edos_dataset.segmentation.books.papers_words import (
     word_counts,
 )
 from edos_dataset.segmentation.books.rules import load_rules
-from edos_dataset.segmentation.books.stages import KeepSure
 from edos_dataset.sources.formats import read_book, read_plain
 
 STATED = (0.67, 0.80)
@@ -107,7 +106,7 @@ def by_default(books: Sequence[Path]) -> dict[str, float]:
     strange = are_strange(divergences(counts, add_up(counts)), np.fromiter(sizes_of(counts), np.int64))
     clock.lap("default: pre_filter")
     found = [extract(book.blocks, rules, speech) for book, drop in zip(read_books, strange, strict=True) if not drop]
-    dialogues = [dialogue for each in found for dialogue in each.at_least(KeepSure.least)]
+    dialogues = [dialogue for each in found for dialogue in each.dialogues]
     clock.lap("default: extract")
     ends = np.cumsum([0, *map(len, dialogues)])
     turns = nest(ends, BOOK_TURN, {"text": [utterance.text for dialogue in dialogues for utterance in dialogue]})

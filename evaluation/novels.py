@@ -46,7 +46,7 @@ _REACH = 1_500
 """Words of narration within one turn beyond which the rest of the turn is not looked for."""
 _WORD = re.compile(r"[^\W_]+")
 _GRAM = 5
-_TITLES = frozenset("mr mrs miss ms dr sir lady lord the captain colonel doctor".split())
+_TITLES = frozenset(("mr", "mrs", "miss", "ms", "dr", "sir", "lady", "lord", "the", "captain", "colonel", "doctor"))
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,8 @@ class Novel:
         starts = [start for start, _ in spans]
         quotations = []
         for row in _rows(folder / "quotation_info.csv"):
-            parts = [
-                [bisect.bisect_left(offsets, place) for place in part] for part in ast.literal_eval(row["quoteByteSpans"])
-            ]
+            spans_of_parts = ast.literal_eval(row["quoteByteSpans"])
+            parts = [[bisect.bisect_left(offsets, place) for place in part] for part in spans_of_parts]
             words = [
                 word
                 for start, end in parts
@@ -111,8 +110,9 @@ class Novel:
         for row in _rows(folder / "character_info.csv"):
             for name in {row["Main Name"], *ast.literal_eval(row["Aliases"])}:
                 aliases[_plain(name)].add(row["Main Name"])
-        words = [text[start:end].lower() for start, end in spans]
-        return cls(folder.name, folder / "novel_text.txt", words, sorted(quotations, key=lambda q: q.start), dict(aliases))
+        quotations.sort(key=lambda quotation: quotation.start)
+        words_of_text = [text[start:end].lower() for start, end in spans]
+        return cls(folder.name, folder / "novel_text.txt", words_of_text, quotations, dict(aliases))
 
     @cached_property
     def owner(self) -> dict[int, int]:
@@ -331,7 +331,7 @@ def published(novels: Iterable[Novel], recipe: str, settings: Sequence[str]) -> 
         edos_dataset.books(sources, out, recipe=recipe, settings=settings, labels=False, progress=False)
         data = load_dataset(str(out))
         for split in SPLITS:
-            for row in data[split] if split in data else ():
+            for row in data.get(split, ()):
                 name, number = row["dialogue_id"].rsplit("#", 1)
                 found[Path(name).stem].append((int(number), row["turns"]))
     return {name: [turns for _, turns in sorted(rows, key=lambda row: row[0])] for name, rows in found.items()}

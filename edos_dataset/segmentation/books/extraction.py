@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from edos_dataset.segmentation.books.boundaries import Boundary, Gap, boundary_at, length_between
-from edos_dataset.segmentation.books.certainty import certainty_of
+from edos_dataset.segmentation.books.certainty import certainty_of_turn
 from edos_dataset.segmentation.books.paragraphs import Parts, parts_of, style_names, styles_of
 from edos_dataset.segmentation.books.rules import Rule, Rules, Table, small_words
 from edos_dataset.segmentation.books.speakers import Speaker, lead_in, same_name, tag_before
@@ -17,8 +16,6 @@ LONGEST = 400
 """Words of an utterance: a longer one is a tale or a letter rather than a turn."""
 
 _DIRECTION = 80  # characters of a stage direction
-_REACH = 4  # turns before and behind an end in which speakers are looked for
-_SEPARATING = 2  # paragraphs of narration that separate two conversations more often than not
 _SHORT_TAIL = 60  # characters of "said X, and sat down"
 _COLONS = (":", ":--", ":—")
 _CROSSED = {Boundary.OTHER: Doubt.OTHER, Boundary.PROBABLY_OTHER: Doubt.PROBABLY_OTHER}
@@ -38,23 +35,17 @@ class Speech:
         gap: the same, and of paragraphs of narration, where something suggests that another person answers, 0 or more
             (the paper: 150, from the last quote to the end of its paragraph and over paragraphs without speech).
         most_gap: the same where by names two people of the conversation alternate, `gap` or more.
-        max_length: words of an utterance, 1 or more; a longer one is left out and cuts the dialogue in two (the paper:
-            100).
         min_turns: utterances of a dialogue, 2 or more.
-        long: words of an utterance, 1 or more, beyond which it separates what stands before it from what stands behind:
-            each is as certain as its own guesses are (the stage `length` leaves such an utterance out).
     """
 
     unsure_gap: int = 150
     gap: int = 150
     most_gap: int = 1200
-    max_length: int = LONGEST
     min_turns: int = 2
-    long: int = LONGEST
 
     def __post_init__(self) -> None:
         """Refuse values out of range."""
-        least = {"unsure_gap": 0, "gap": 0, "most_gap": self.gap, "max_length": 1, "min_turns": 2, "long": 1}
+        least = {"unsure_gap": 0, "gap": 0, "most_gap": self.gap, "min_turns": 2}
         for name, lowest in least.items():
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or value < lowest:
@@ -95,7 +86,7 @@ def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extrac
         elif kind == VERSE:
             found.gap.texts.append(text)
     found.end()
-    return Extraction(found.dialogues, style_names(styles, speeches > 0), _reason(found, blocks), found.certainties)
+    return Extraction(found.dialogues, style_names(styles, speeches > 0), _reason(found, blocks))
 
 
 class _Conversations:
@@ -104,7 +95,6 @@ class _Conversations:
     def __init__(self, rules: Rules, parameters: Speech) -> None:
         self.rules, self.parameters = rules, parameters
         self.dialogues: list[list[Utterance]] = []
-        self.certainties: list[float] = []
         self.turns: list[Turn] = []
         self.gaps: list[Gap] = []
         self.gap = Gap()
@@ -149,22 +139,15 @@ class _Conversations:
         """End the conversation that is being collected."""
         for turns in dialogues_in(self.turns, self.gaps, self.rules, self.parameters):
             if len(turns) >= self.parameters.min_turns:
-                words = [turn.words(min(self.parameters.long, self.parameters.max_length)) for turn in turns]
-                long = [number > self.parameters.long for number in words]
-                parts = list(split_at_long(long, self.parameters.min_turns))
-                certainties = [self._certainty(part, turns, long) for part in parts]
                 name_by_turns(turns, self.rules)
-                for part, certainty in zip(parts, certainties, strict=True):
-                    self.dialogues += kept(turns[part], words[part], self.parameters)
-                    self.certainties += [certainty] * (len(self.dialogues) - len(self.certainties))
+                self.dialogues.append(list(map(_utterance, turns, range(len(turns)))))
         self.turns, self.gaps = [], []
 
-    def _certainty(self, part: slice, turns: Sequence[Turn], long: Sequence[bool]) -> float:
-        """Return the certainty of a part of a dialogue; ends beside an utterance that is too long are certain."""
-        short = [turn for turn, is_long in zip(turns[part], long[part], strict=True) if not is_long]
-        if len(short) < self.parameters.min_turns:
-            return certainty_of(turns[part], self.rules)
-        return certainty_of(short, self.rules, (short[0] is not turns[0], short[-1] is not turns[-1]))
+
+def _utterance(turn: Turn, place: int) -> Utterance:
+    narration = " ".join(filter(None, turn.narration)) or None
+    certainty = certainty_of_turn(turn) if place else None
+    return Utterance(turn.text(), tuple(turn.paragraphs), turn.name, narration, certainty)
 
 
 def _extend(before: Turn, turn: Turn) -> None:
@@ -209,11 +192,7 @@ def ended(before: Turn, gap: Gap, turn: Turn, rules: Rules, parameters: Speech) 
         return True
     if not (gap.texts or turn.lead) or rules.later is None:
         return False
-    if not any(map(rules.later.begins_in, (*gap.texts, turn.lead))):
-        return False
-    before.doubts.append(Doubt.LATER)
-    turn.doubts.append(Doubt.LATER)
-    return True
+    return any(map(rules.later.begins_in, (*gap.texts, turn.lead)))
 
 
 def dialogues_in(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules, parameters: Speech) -> Iterator[list[Turn]]:
@@ -244,24 +223,12 @@ def dialogues_in(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules, param
             continue
         boundary = boundary_at(turns, gaps, place, rules)
         if length > parameters.most_over(boundary):
-            doubt = _of_cut(turns, place, len(gap.texts) < _SEPARATING or length <= parameters.gap, rules)
-            dialogue[-1].doubts.append(doubt)
             yield dialogue
             dialogue = [turn]
-            turn.doubts = [each for each in turn.doubts if each is not Doubt.QUOTED] + [doubt]
             continue
         turn.doubts.append(_CROSSED[boundary])
         dialogue.append(turn)
     yield dialogue
-
-
-def _of_cut(turns: Sequence[Turn], place: int, near: bool, rules: Rules) -> Doubt:
-    """Return the doubt about an end: whether the same people speak before and behind it."""
-    before, behind = turns[max(0, place - _REACH) : place], turns[place : place + _REACH]
-    known = [[turn for turn in side if turn.name] for side in (before, behind)]
-    if any(same(one, other, rules) for one in known[0] for other in known[1]):
-        return Doubt.BACK
-    return Doubt.CUT_NEAR if near else Doubt.CUT
 
 
 def _joined(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules) -> tuple[list[Turn], list[Gap]]:
@@ -386,21 +353,6 @@ def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:
     return bool(decided)
 
 
-def split_at_long(long: Sequence[bool], min_turns: int) -> Iterator[slice]:
-    """Yield the parts of a dialogue, each but the first behind an utterance that is too long, which ends a part.
-
-    Args:
-        long: which of its turns are too long.
-        min_turns: turns of a part.
-    """
-    begin = 0
-    for place in range(1, len(long)):
-        if long[place - 1] and not long[place] and min(place - begin, len(long) - place) >= min_turns:
-            yield slice(begin, place)
-            begin = place
-    yield slice(begin, len(long))
-
-
 def name_by_turns(turns: Sequence[Turn], rules: Rules) -> None:
     """Name the speakers where two people alternate, A, B, ?, B, ?, and no third is named."""
     sides: tuple[str | None, str | None] = (None, None)
@@ -415,18 +367,3 @@ def name_by_turns(turns: Sequence[Turn], rules: Rules) -> None:
         return
     for place, turn in enumerate(turns):
         turn.name = turn.name or sides[place % 2]
-
-
-def kept(turns: Sequence[Turn], words: Sequence[int], parameters: Speech) -> Iterator[list[Utterance]]:
-    """Yield what is left of a dialogue without the utterances that are too long, by the words of each."""
-    dialogue: list[Utterance] = []
-    for turn, number in zip(turns, words, strict=True):
-        if number > parameters.max_length:
-            if len(dialogue) >= parameters.min_turns:
-                yield dialogue
-            dialogue = []
-        else:
-            narration = " ".join(filter(None, turn.narration)) or None
-            dialogue.append(Utterance(turn.text(), tuple(turn.paragraphs), turn.name, narration))
-    if len(dialogue) >= parameters.min_turns:
-        yield dialogue

@@ -72,7 +72,7 @@ class FindDialoguesAsPapers(Stage):
 @dataclass(frozen=True)
 class FindDialogues(Stage):
     """Find the dialogues of each book, in any style of quotes and dashes, and the speakers that it names
-    (`segmentation.books.extraction`): READ_BOOKS with blocks to BOOK_DIALOGUES, each with its `certainty`.
+    (`segmentation.books.extraction`): READ_BOOKS with blocks to BOOK_DIALOGUES, each turn with its `certainty`.
 
     Args:
         unsure_gap: characters of narration in the paragraphs of two turns that touch over which a conversation
@@ -81,26 +81,23 @@ class FindDialogues(Stage):
             (the paper: 150). Where nothing does, a paragraph of narration ends the dialogue.
         most_gap: the same where by names two people of the conversation alternate, `gap` or more.
         min_turns: utterances of a dialogue, from 2.
-        long: words of an utterance, from 1, beyond which what stands behind it is a dialogue of its own, as certain as
-            its own guesses are; the same as in the stage `length`, which drops such utterances.
     """
 
     unsure_gap: int = Speech.unsure_gap
     gap: int = Speech.gap
     most_gap: int = Speech.most_gap
     min_turns: int = Speech.min_turns
-    long: int = Speech.long
 
     name: ClassVar[str] = "dialogues"
     unit: ClassVar[Unit] = "books"
-    needs, gives, ends = ("blocks",), ("dialogue_id", "turns", "certainty"), ("text", "blocks")
+    needs, gives, ends = ("blocks",), ("dialogue_id", "turns"), ("text", "blocks")
 
     def __post_init__(self) -> None:
         """Check the parameters."""
         self._speech()
 
     def _speech(self) -> Speech:
-        return Speech(self.unsure_gap, self.gap, self.most_gap, _NO_LIMIT, self.min_turns, self.long)
+        return Speech(self.unsure_gap, self.gap, self.most_gap, self.min_turns)
 
     def fingerprint(self) -> str:
         """Return a hash of the stage, including the rules of all languages."""
@@ -113,9 +110,7 @@ class FindDialogues(Stage):
         books = zip(table["language"].to_pylist(), offsets[:-1], offsets[1:], strict=True)
         speech = self._speech()
         found = [extract(blocks[start:stop], load_rules(language), speech) for language, start, stop in books]
-        # In the order of the rows, with one for a book without dialogues.
-        sure = [certainty for each in found for certainty in (each.certainties if each.reason is None else [None])]
-        return dialogues_of(table, found).append_column("certainty", pa.array(sure, pa.float32()))
+        return dialogues_of(table, found)
 
     def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
         """Return the rejected books."""
@@ -124,27 +119,31 @@ class FindDialogues(Stage):
 
 @dataclass(frozen=True)
 class KeepSure(Stage):
-    """Reject the dialogues of books that are not certain enough, and drop the column `certainty`.
+    """Reject the dialogues of books that are not certain enough.
 
     Args:
-        least: dialogues with a lower certainty (`segmentation.books.certainty`) are rejected, 0 to 1; 0 keeps all.
+        least: dialogues are rejected of which the certainties of the turns (`segmentation.books.certainty`) have a
+            lower product, the estimated probability that all are right; 0 to 1, 0 keeps all.
     """
 
     least: float = 0.0
 
     name: ClassVar[str] = "certainty"
     unit: ClassVar[Unit] = "dialogues"
-    needs, gives, ends = ("certainty",), (), ("certainty",)
+    needs, gives, ends = ("turns",), (), ()
 
     def __post_init__(self) -> None:
         """Check the parameter."""
         check_ranges(self, least=(0, 1))
 
     def __call__(self, table: pa.Table) -> pa.Table:
-        """Judge BOOK_DIALOGUES by their `certainty`."""
-        unsure = pc.less(table["certainty"], pa.scalar(self.least, pa.float32()))
+        """Judge BOOK_DIALOGUES by the certainties of their turns."""
+        turns, offsets = unnest(table, "turns")
+        logs = np.log(pc.fill_null(turns.field("certainty"), 1.0).to_numpy(zero_copy_only=False).astype(float))
+        sums = np.diff(np.concatenate([[0.0], np.cumsum(logs)])[offsets])
+        unsure = pa.array(np.exp(sums) < self.least)
         reason = pc.if_else(unsure, UNSURE, pa.scalar(None, pa.string()))
-        return table.drop_columns(["certainty"]).append_column(REASON, reason)
+        return table.append_column(REASON, reason)
 
 
 def dialogues_of(table: pa.Table, found: Sequence[Extraction]) -> pa.Table:
@@ -202,6 +201,7 @@ def _turns(dialogues: Sequence[Sequence[Utterance]]) -> pa.ListArray:
         "sentence_ids": pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.array(numbers)),
         "speaker": [utterance.speaker for utterance in utterances],
         "narration": [utterance.narration for utterance in utterances],
+        "certainty": pa.array([utterance.certainty for utterance in utterances], pa.float32()),
     }
     if not utterances:
         return empty_lists(len(dialogues), BOOK_TURN)

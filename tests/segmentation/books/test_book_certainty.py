@@ -1,16 +1,17 @@
-"""How sure a dialogue of a book is: what makes it doubtful, and which ones stay."""
+"""How sure a turn of a book is: what makes it doubtful, and which dialogues stay."""
 
+import pyarrow as pa
 import pytest
 
 from edos_dataset.segmentation.books.certainty import RIGHT
 from edos_dataset.segmentation.books.extraction import Speech, extract
 from edos_dataset.segmentation.books.rules import load_rules
 from edos_dataset.segmentation.books.speech import Doubt, Extraction
-from edos_dataset.segmentation.books.stages import KeepSure
+from edos_dataset.segmentation.books.stages import FindDialogues, KeepSure
 from edos_dataset.sources.books.book import Block
 
 TALK = ["“Will you come?” asked Tom.", "“I will,” said Ann."]
-SAT = "She sat by the fire. " * 12
+SURE = 0.97
 
 
 def of(paragraphs: list[str]) -> Extraction:
@@ -18,48 +19,51 @@ def of(paragraphs: list[str]) -> Extraction:
     return extract([Block(text) for text in paragraphs], load_rules("en"), Speech())
 
 
-SURE = of(TALK).certainties[0]
+def certainties(paragraphs: list[str]) -> list[list[float | None]]:
+    """Return the certainty of each turn of each dialogue."""
+    return [[utterance.certainty for utterance in dialogue] for dialogue in of(paragraphs).dialogues]
+
 
 DOUBTFUL = {
     "another in its paragraph": ["“Will you come?” asked Tom, and Ann replied, “No.”"],
-    "a lead-in to nobody known": ["“Come!” I took her hand, and said: “Quick!”", "“I will,” said Ann."],
+    "a lead-in to nobody known": [*TALK, "“Come!” I took her hand, and said: “Quick!”"],
     "somebody thinks": [*TALK, "“Good,” said Tom, but he thought it strange."],
-    "nothing tells who": [*TALK, "It was cold.", "“Now.”", "“Now.”"],
-    "pronouns say that one continues": [*TALK, "She smiled at him, and took his arm.", "“Soon,” she said."],
-    "others speak soon before": ["“Is it?” asked a man.", SAT, "“Who knows?”", "“Nobody.”"],
-    "quoted between": ["“Come,” said Tom.", "“Why?” thought Ann.", "“No,” said Ann."],
-    "three": [*TALK, "“And I,” said Mary.", "“Well,” said Tom."],
-    "several at once": ["“Come!” they cried.", "“I will,” said Ann."],
-    "no turns": [*TALK, "“Good,” said Ann’s brother.", "“Yes,” said Tom.", "“Yes,” said Ann."],
+    "a question was asked": [*TALK, "“When?”", "It was cold.", "“Now.”"],
+    "names alternate": [*TALK, "It was cold.", "“Good,” said Tom."],
+    "quoted between": [*TALK, "“When?” asked Tom.", "‘Why?’ The sign “Blue Boar” was new.", "“Now,” said Ann."],
+    "much narration beside the speech": [*TALK[:1], f"{TALK[1]} {'She sat by the fire. ' * 5}", "“Good,” said Tom."],
+    "behind narration in its paragraph": [*TALK, "Tom rose. “Good.”"],
 }
 
 
 @pytest.mark.parametrize("paragraphs", DOUBTFUL.values(), ids=DOUBTFUL.keys())
-def test_guesses_make_a_dialogue_doubtful(paragraphs: list[str]) -> None:
-    """A dialogue that holds a guess is less sure than two people who take turns."""
-    certainties = of(paragraphs).certainties
-    assert certainties and all(certainty < SURE for certainty in certainties)
+def test_guesses_make_a_turn_doubtful(paragraphs: list[str]) -> None:
+    """The last turn holds a guess and is less sure than those of two people who take turns."""
+    (found,) = certainties(paragraphs)
+    assert found[0] is None and found[-1] is not None and found[-1] < SURE
+    assert all(certainty == SURE for certainty in found[1:-1])
 
 
-def test_those_named_later_confirm_a_guess() -> None:
-    """A guess is surer where those who are named before and after it take turns as it says."""
-    open_end = [*TALK, SAT, "“When?”", "“Soon.”"]
-    named = [*TALK, SAT, "“When?”", "“Soon,” said Ann.", "“Good,” said Tom."]
-    assert max(of(named).certainties) > max(of(open_end).certainties)
+def test_two_who_take_turns_are_sure() -> None:
+    """The first turn has no boundary before it, and the others have no guess."""
+    assert certainties([*TALK, "“When?”", "“Soon.”"]) == [[None, SURE, SURE, SURE]]
 
 
 def test_every_guess_has_its_share() -> None:
-    """Each kind of guess has the share of right dialogues that hold it."""
+    """Each kind of guess has the fraction of right turns that hold it."""
     assert set(RIGHT) == set(Doubt)
     assert all(0 < share < 1 for share in RIGHT.values())
 
 
-def test_the_surest_stay() -> None:
-    """Dialogues of the least certainty asked for stay, in their order; 0 keeps all."""
-    found = of([*TALK, "* * *", "“Come!” they cried.", "“Why?” thought Ann.", "“No,” said Tom."])
-    assert len(found.dialogues) == len(found.certainties) == 2
-    assert found.at_least(0) == found.dialogues
-    assert found.at_least(0.8) == found.dialogues[:1]
+@pytest.mark.parametrize(("least", "kept"), [(0, [True, True]), (0.8, [True, False]), (1, [False, False])])
+def test_the_surest_stay(least: float, kept: list[bool]) -> None:
+    """Dialogues stay of which the product of the certainties is the least asked for, or more; 0 keeps all."""
+    paragraphs = [*TALK, "“Good,” said Tom.", "* * *", *TALK, "“Good.” She rose. Tom laughed, and said: “Come!”"]
+    blocks = [Block(text)._asdict() for text in paragraphs]
+    found = FindDialogues()(
+        pa.table({"document_id": ["a"], "book": ["a"], "language": ["en"], "source": [None], "blocks": [blocks]})
+    ).drop_columns(["reason"])
+    assert [reason is None for reason in KeepSure(least)(found)["reason"].to_pylist()] == kept
 
 
 @pytest.mark.parametrize("least", [-0.1, 1.5])
@@ -79,45 +83,6 @@ def test_run_in_speech_is_parted() -> None:
     assert [utterance.text for utterance in asked.dialogues[0][:3]] == ["What is it?", "I dare not,", "Tell me!"]
 
 
-LONG = f"“{'And then we went on. ' * 100}” said Tom."
-"""A speech of five hundred words."""
-
-
-def test_both_sides_of_a_long_utterance_are_judged_apart() -> None:
-    """What stands before an utterance that is too long is as sure as it is alone, whatever was guessed behind it."""
-    doubtful = ["“And I,” said Mary.", "“Well,” they cried.", "“Is it?”"]
-    found = of([*TALK, LONG, *doubtful])
-    assert [len(dialogue) for dialogue in found.dialogues] == [2, 3]
-    assert found.certainties[0] == SURE > found.certainties[1]
-    blocks = [Block(text) for text in [*TALK, LONG, *doubtful]]
-    (whole,) = extract(blocks, load_rules("en"), Speech(max_length=1000, long=1000)).certainties
-    assert whole < SURE
-
-
-def test_an_end_beside_a_long_utterance_is_sure() -> None:
-    """A question that a speech answers which is too long to stay is no question without an answer."""
-    talk = ["“I will,” said Ann.", "“When?” asked Tom."]
-    (answered,) = of([*talk, LONG.replace("Tom", "Ann")]).certainties
-    (asked,) = of(talk).certainties
-    assert answered == SURE > asked
-
-
-def test_edges_are_doubtful() -> None:
-    """Narration before the first speech in its paragraph, and much behind the last one, make a dialogue doubtful."""
-    (before,) = of([f"{SAT}She said, {TALK[0]}", TALK[1]]).certainties
-    (behind,) = of([TALK[0], f"{TALK[1]} {SAT}"]).certainties
-    assert before < SURE > behind
-
-
-def test_who_says_i_is_one_of_three() -> None:
-    """The narrator who speaks is somebody else than two who are named."""
-    (two,) = of([*TALK, "“Well,” said Tom.", "“Yes,” said Ann."]).certainties
-    (three,) = of([*TALK, "“Well,” said Tom.", "“Yes,” I said."]).certainties
-    assert three < two
-
-
-def test_paragraphs_part_conversations() -> None:
-    """An end over one paragraph is more doubtful than one over as much narration in several."""
-    one, more = ["She sat. " * 60], ["She sat. " * 30] * 2
-    behind = ["“Cold,” said an old man.", "“Very,” said a boy."]
-    assert min(of([*TALK, *one, *behind]).certainties) < min(of([*TALK, *more, *behind]).certainties)
+def test_nothing_but_narration_ends_a_dialogue() -> None:
+    """Behind a paragraph of narration without a word of who speaks, one person goes on as often as not."""
+    assert [len(dialogue) for dialogue in of([*TALK, "It was cold.", "“Now.”", "“Well.”"]).dialogues] == [2, 2]

@@ -215,15 +215,15 @@ TALK = ["“Will you come?” asked Tom.", "“I will,” said Ann."]
     ("paragraphs", "lengths"),
     [
         ([*TALK, SAT * 10, "“When?”", "“Soon,” said Ann."], [4]),  # by turns it was Tom who asked
-        ([*TALK, SAT * 10, "“And you?” said Ann."], [2]),  # the same person: one utterance
+        ([*TALK, SAT * 10, "“And you?” said Ann."], [2]),  # probably the same person
         ([*TALK, SAT * 10, "“Really?”", "“Really!”"], [2, 2]),  # nobody says who speaks
         ([*TALK, "He came in.", "“Good day,” said Mr. Hill.", "“Good day, Mr. Hill.”"], [2, 2]),  # somebody else
-        (["“Well?” asked Tom.", "Ann made no answer.", "“Well?”", "“No,” said Ann."], [2]),  # Tom asks on
+        (["“Well?” asked Tom.", "Ann made no answer.", "“Well?”", "“No,” said Ann."], [2]),  # Tom, who asked before, speaks alone
         (["“Come,” said Tom.", "“No.” And Ann wept.", "* * *", "“Come,” said Tom.", "“No,” said Ann."], [2, 2]),
     ],
 )
 def test_who_speaks_behind_narration(paragraphs: list[str], lengths: list[int]) -> None:
-    """Behind narration a dialogue continues, or the same person does, or it ends, by what is known of the speakers."""
+    """Behind narration a dialogue continues or ends, by what is known of the speakers."""
     assert [len(dialogue) for dialogue in of(paragraphs).dialogues] == lengths
 
 
@@ -234,11 +234,10 @@ def test_dialogue_continues_over_narration_with_evidence() -> None:
     assert len(of(["“A,” said Tom.", "“B.”", before[-1], "“C,” cried a porter.", "“D.”"]).dialogues) == 2
 
 
-def test_longest_utterance() -> None:
-    """An utterance of as many words as the limit stays; a longer one cuts the dialogue in two."""
-    paragraphs = ["“One.”", "“Two.”", "“" + "word " * 100 + "”", "“Three.”", "“Four.”"]
-    assert texts(of(paragraphs)) == [["One.", "Two.", ("word " * 100).strip(), "Three.", "Four."]]
-    assert texts(of(paragraphs, max_length=99)) == [["One.", "Two."], ["Three.", "Four."]]
+def test_a_long_speech_is_a_turn() -> None:
+    """However long a speech is, it is a turn; the stage `length` decides what is left out."""
+    long = ("word " * 500).strip()
+    assert texts(of(["“One.”", f"“{long}”", "“Three.”"])) == [["One.", long, "Three."]]
 
 
 def test_plays() -> None:
@@ -325,8 +324,7 @@ def test_style_is_named(style: str) -> None:
 
 @pytest.mark.parametrize(
     ("parameter", "value"),
-    [("gap", -1), ("most_gap", 100), ("max_length", 0), ("min_turns", 1), ("gap", 1.5), ("unsure_gap", -1)]
-    + [("long", 0)],
+    [("gap", -1), ("most_gap", 100), ("min_turns", 1), ("gap", 1.5), ("unsure_gap", -1)],
 )
 def test_refuses_parameters(parameter: str, value: float) -> None:
     """A parameter out of range is refused, by its name."""
