@@ -196,6 +196,7 @@ def _book_dialogues(labels: Labels | None) -> "Features":
         "sentence_ids": list_of(_value("int32")),
         "speaker": _value("string"),
         "narration": _value("string"),
+        "certainty": _value("float32"),
         **(_label_fields(labels) if labels else {}),
     }
     names = dict.fromkeys(("dialogue_id", "document_id", "language"), _value("string"))

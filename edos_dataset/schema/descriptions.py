@@ -63,6 +63,10 @@ _BOOKS = {
     "turns.sentence_ids": "numbers of its paragraphs in the book, from 0",
     "turns.speaker": "the speaker, where the book or the layout of a play names them, or null",
     "turns.narration": "the narration between and after its quotations, or null",
+    "turns.certainty": (
+        "probability that the turn is one person's speech, and another person's than the turn before, 0 to 1; null for "
+        "the first turn of a dialogue, or if unknown"
+    ),
     **_LABELS,
 }
 _LAST_TURN = {

@@ -262,6 +262,7 @@ BOOK_TURN = pa.struct(
         "sentence_ids": pa.list_(pa.int32()),  # numbers of its blocks (recipe `papers`: paragraphs)
         "speaker": pa.string(),  # named in the book, or inferred from alternating turns; otherwise null
         "narration": pa.string(),  # narration between and after its quotations, or null
+        "certainty": pa.float32(),  # it is one person's and another's than the turn before; null for the first
     }
 )
 """What a character says in a book until another one speaks."""
