@@ -10,7 +10,8 @@ TEXT = """“Will you come with us?” asked Tom.
 
 “I will,” said Ann, “if you wait for me.”
 
-The street was empty, and they walked for an hour without meeting anybody whom they knew.
+The street was empty, and they walked for an hour without meeting anybody whom they knew. It had rained in the night, and the lamps stood
+in the puddles like other lamps that somebody had lost.
 
 “Here is the old inn,” said Tom. “Shall we go in?”
 
@@ -84,8 +85,8 @@ def test_words_are_laid_in_order(novel):
 
 
 def test_recipes_publish_what_is_measured(novel):
+    walked = "\n\n".join(f"They walked past {number} houses, and nobody looked out of a window." for number in range(90))
+    novel.path.write_text(f"{TEXT}\n{walked}\n")
     found = published([novel], "default", ["books.divergence=null", "rare_words.share=null"])
-    assert [[turn["text"] for turn in turns] for turns in found["Inn"]] == [[text for text, _ in FIRST + SECOND]] or [
-        [text for text, _ in FIRST],
-        [text for text, _ in SECOND],
-    ]
+    texts = [[turn["text"] for turn in turns] for turns in found["Inn"]]
+    assert texts == [[text for text, _ in FIRST] + ["Here is the old inn. Shall we go in?", "Yes,"]]

@@ -3,6 +3,7 @@
 import pyarrow as pa
 import pytest
 
+from edos_dataset.schema.tables import READ_BOOKS
 from edos_dataset.segmentation.books.certainty import RIGHT
 from edos_dataset.segmentation.books.extraction import Speech, extract
 from edos_dataset.segmentation.books.rules import load_rules
@@ -60,9 +61,8 @@ def test_the_surest_stay(least: float, kept: list[bool]) -> None:
     """Dialogues stay of which the product of the certainties is the least asked for, or more; 0 keeps all."""
     paragraphs = [*TALK, "“Good,” said Tom.", "* * *", *TALK, "“Good.” She rose. Tom laughed, and said: “Come!”"]
     blocks = [Block(text)._asdict() for text in paragraphs]
-    found = FindDialogues()(
-        pa.table({"document_id": ["a"], "book": ["a"], "language": ["en"], "source": [None], "blocks": [blocks]})
-    ).drop_columns(["reason"])
+    names = dict.fromkeys(READ_BOOKS.names, [None]) | {"document_id": ["a"], "language": ["en"], "blocks": [blocks]}
+    found = FindDialogues()(pa.table(names)).drop_columns(["reason"])
     assert [reason is None for reason in KeepSure(least)(found)["reason"].to_pylist()] == kept
 
 
