@@ -24,7 +24,6 @@ from edos_dataset.metrics.resampling import wilson
 from edos_dataset.segmentation.books.extraction import Speech, extract
 from edos_dataset.segmentation.books.rules import load_rules
 from edos_dataset.segmentation.books.speech import Utterance
-from edos_dataset.segmentation.books.stages import KeepSure
 from edos_dataset.sources.books.book import Block
 from edos_dataset.sources.formats import read_book
 from edos_dataset.sources.parsed import ReadError
@@ -101,7 +100,7 @@ def found_in(books: Path, language: str, unit: str) -> list[list[Drawn]]:
         except ReadError as error:
             say(f"{path.name}: {error}")
             continue
-        dialogues = extract(book.blocks, rules, Speech()).at_least(KeepSure.least)
+        dialogues = extract(book.blocks, rules, Speech()).dialogues
         if unit == "pairs":
             dialogues = [dialogue[at : at + 2] for dialogue in dialogues for at in range(len(dialogue) - 1)]
         if dialogues:

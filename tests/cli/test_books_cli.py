@@ -55,7 +55,7 @@ def test_papers_beside_default_needs_force(books):
 
 def test_printed_recipe_is_what_books_runs(books):
     printed = edos("recipe", "default", "--books", "--no-labels").stdout
-    (books.parent / "mine.yaml").write_text(printed.replace("max_words: 100", "max_words: 5"))
+    (books.parent / "mine.yaml").write_text(printed.replace("max_words: 400", "max_words: 5"))
     done = make("books", "--out", "gutenberg", "--recipe", "mine.yaml", "--json")
     assert done.exit_code == 5
     length = next(stage for stage in json.loads(done.stdout)["stages"] if stage["stage"] == "length")

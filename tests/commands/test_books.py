@@ -193,6 +193,7 @@ def test_load_dataset_reads_it(english, german, tmp_path):
         "sentence_ids",
         "speaker",
         "narration",
+        "certainty",
     }
 
 
@@ -216,7 +217,7 @@ def test_same_book_again_and_force(english, tmp_path):
     first = files_in(out)
     assert make(english, out)["shards"]["made_now"] == 0
     assert {name: data for name, data in first.items() if name != "manifest.json"}.items() <= files_in(out).items()
-    with pytest.raises(FolderError, match=r"length.max_words 100 → 50"):
+    with pytest.raises(FolderError, match=r"length.max_words 400 → 50"):
         make(english, out, settings=["length.max_words=50"])
     (english / "pg90001.txt").write_text(book(33))
     with pytest.raises(FolderError, match="1 book changed"):

@@ -10,8 +10,8 @@ TEXT = """“Will you come with us?” asked Tom.
 
 “I will,” said Ann, “if you wait for me.”
 
-The street was empty, and they walked for an hour without meeting anybody whom they knew. It had rained in the night, and the lamps stood
-in the puddles like other lamps that somebody had lost.
+The street was empty, and they walked for an hour without meeting anybody whom they knew. It
+had rained in the night, and the lamps stood in the puddles like other lamps that somebody had lost.
 
 “Here is the old inn,” said Tom. “Shall we go in?”
 
@@ -85,7 +85,9 @@ def test_words_are_laid_in_order(novel):
 
 
 def test_recipes_publish_what_is_measured(novel):
-    walked = "\n\n".join(f"They walked past {number} houses, and nobody looked out of a window." for number in range(90))
+    walked = "\n\n".join(
+        f"They walked past {number} houses, and nobody looked out of a window." for number in range(90)
+    )
     novel.path.write_text(f"{TEXT}\n{walked}\n")
     found = published([novel], "default", ["books.divergence=null", "rare_words.share=null"])
     texts = [[turn["text"] for turn in turns] for turns in found["Inn"]]

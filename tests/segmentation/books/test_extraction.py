@@ -218,7 +218,10 @@ TALK = ["“Will you come?” asked Tom.", "“I will,” said Ann."]
         ([*TALK, SAT * 10, "“And you?” said Ann."], [2]),  # probably the same person
         ([*TALK, SAT * 10, "“Really?”", "“Really!”"], [2, 2]),  # nobody says who speaks
         ([*TALK, "He came in.", "“Good day,” said Mr. Hill.", "“Good day, Mr. Hill.”"], [2, 2]),  # somebody else
-        (["“Well?” asked Tom.", "Ann made no answer.", "“Well?”", "“No,” said Ann."], [2]),  # Tom, who asked before, speaks alone
+        (
+            ["“Well?” asked Tom.", "Ann made no answer.", "“Well?”", "“No,” said Ann."],
+            [2],
+        ),  # Tom asked alone
         (["“Come,” said Tom.", "“No.” And Ann wept.", "* * *", "“Come,” said Tom.", "“No,” said Ann."], [2, 2]),
     ],
 )
