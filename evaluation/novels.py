@@ -94,25 +94,14 @@ class Novel:
             offsets.append(offsets[-1] + len(sign.encode("utf-8")))
         spans = [match.span() for match in _WORD.finditer(text)]
         starts = [start for start, _ in spans]
-        quotations = []
-        for row in _rows(folder / "quotation_info.csv"):
-            spans_of_parts = ast.literal_eval(row["quoteByteSpans"])
-            parts = [[bisect.bisect_left(offsets, place) for place in part] for part in spans_of_parts]
-            words = [
-                word
-                for start, end in parts
-                for word in range(bisect.bisect_left(starts, start), bisect.bisect_left(starts, end))
-            ]
-            speaker = None if row["speaker"].startswith("_") or not row["speaker"] else row["speaker"]
-            if words:
-                quotations.append(Quotation(words, parts[0][0], parts[-1][1], speaker, row["quoteType"]))
+        quotations = [_quotation(row, offsets, starts) for row in _rows(folder / "quotation_info.csv")]
         aliases = defaultdict(set)
         for row in _rows(folder / "character_info.csv"):
             for name in {row["Main Name"], *ast.literal_eval(row["Aliases"])}:
                 aliases[_plain(name)].add(row["Main Name"])
-        quotations.sort(key=lambda quotation: quotation.start)
-        words_of_text = [text[start:end].lower() for start, end in spans]
-        return cls(folder.name, folder / "novel_text.txt", words_of_text, quotations, dict(aliases))
+        words = [text[start:end].lower() for start, end in spans]
+        found = sorted((quotation for quotation in quotations if quotation.words), key=lambda each: each.start)
+        return cls(folder.name, folder / "novel_text.txt", words, found, dict(aliases))
 
     @cached_property
     def owner(self) -> dict[int, int]:
@@ -166,6 +155,19 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
     csv.field_size_limit(1 << 30)
     with path.open(encoding="utf-8", newline="") as file:
         yield from csv.DictReader(file)
+
+
+def _quotation(row: Mapping[str, str], offsets: Sequence[int], starts: Sequence[int]) -> Quotation:
+    """Return a quotation of a row, given the byte at which each character begins and the character of each word."""
+    spans = ast.literal_eval(row["quoteByteSpans"])
+    parts = [[bisect.bisect_left(offsets, place) for place in span] for span in spans]
+    words = [
+        word
+        for start, end in parts
+        for word in range(bisect.bisect_left(starts, start), bisect.bisect_left(starts, end))
+    ]
+    speaker = None if row["speaker"].startswith("_") or not row["speaker"] else row["speaker"]
+    return Quotation(words, parts[0][0], parts[-1][1], speaker, row["quoteType"])
 
 
 def _plain(name: str) -> str:
@@ -276,17 +278,22 @@ def measure(novel: Novel, dialogues: Sequence[Sequence[Mapping[str, Any]]], figu
         turns = [_turn(novel, next(laid), len(_WORD.findall(row["text"])), row.get("speaker")) for row in rows]
         for at, turn in enumerate(turns):
             covered.update(turn.quoted)
-            for quotation, count in turn.quoted.items():
-                if 2 * count >= len(novel.quotations[quotation].words):
-                    place_of[quotation].append((number, at))
+            for quoted, count in turn.quoted.items():
+                if 2 * count >= len(novel.quotations[quoted].words):
+                    place_of[quoted].append((number, at))
         _count_errors(novel, turns, figures)
-    for number, quotation in enumerate(novel.quotations):
+    for at, quotation in enumerate(novel.quotations):
         if len(quotation.words) >= FEWEST_WORDS:
-            figures.add("found", covered[number] >= FOUND * len(quotation.words))
-    for number, (one, other) in enumerate(zip(novel.quotations, novel.quotations[1:], strict=False)):
+            figures.add("found", covered[at] >= FOUND * len(quotation.words))
+    _count_exchanges(novel, place_of, figures)
+
+
+def _count_exchanges(novel: Novel, place_of: Mapping[int, list[tuple[int, int]]], figures: Figures) -> None:
+    """Count the exchanges of a novel, given the dialogues and turns in which half of each quotation or more stands."""
+    for at, (one, other) in enumerate(zip(novel.quotations, novel.quotations[1:], strict=False)):
         if one.speaker and other.speaker and one.speaker != other.speaker and other.start - one.end <= GAP:
-            kept = any((dialogue, at + 1) in place_of[number + 1] for dialogue, at in place_of[number])
-            figures.add("exchanges", kept)
+            behind = place_of.get(at + 1, [])
+            figures.add("exchanges", any((row, turn + 1) in behind for row, turn in place_of.get(at, [])))
 
 
 def _turn(novel: Novel, places: Sequence[int], words: int, named: str | None) -> _Turn:

@@ -27,13 +27,17 @@ from edos_dataset.sources.read import ReadFilms
 
 DEFAULT, PAPERS = "default", "papers"
 
-LEAST_CERTAINTY = 0.75
-"""Least certainty that the default recipe requires of every boundary between two sentences of a dialogue."""
+PRICE_OF_ERROR = 4.0
+"""How many right exchanges a wrong one outweighs in the dialogues of the default recipe."""
 
 BUILT_IN: dict[str, dict[str, object]] = {
     DEFAULT: {
-        "turns.least_certainty": LEAST_CERTAINTY,
-        "dialogues.least_certainty": LEAST_CERTAINTY,
+        "turns.least_certainty": 0.0,
+        "dialogues.least_certainty": 0.0,
+        "dialogues.price_of_error": PRICE_OF_ERROR,
+        "clean.whole_blocks": True,
+        "clean.repetitive_from": 5,
+        "cap.whole_blocks": True,
     },
     PAPERS: {
         "read.names": False,

@@ -59,7 +59,8 @@ def test_each_change_makes_a_new_pipeline():
     assert before.insert_before("os", Never()).names[-2:] == ["never", "os"]
     assert before == recipe(labels=False) and before != before.without("cap")
     assert before[:2].names == names[:2] and isinstance(before[:2], Pipeline)
-    assert before["clean"] == before[place] == CleanTurns() and "clean" in before and CleanTurns() in before
+    clean = CleanTurns(whole_blocks=True, repetitive_from=5)
+    assert before["clean"] == before[place] == clean and "clean" in before and clean in before
 
 
 def test_parameters_are_set_one_by_one_or_together():

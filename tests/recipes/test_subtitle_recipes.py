@@ -19,13 +19,15 @@ def parameters(recipe: str, labels: bool = True) -> dict[str, object]:
     }
 
 
-def test_the_default_is_the_stages_with_their_defaults_but_for_sure_seams() -> None:
-    """With labels and without; turns and dialogues ask for the same certainty."""
-    unsure = [f"{stage}.least_certainty=0" for stage in ("turns", "dialogues")]
-    assert pipeline_of() == pipeline_of("default") != subtitles_to_edos() == pipeline_of(settings=unsure)
-    assert pipeline_of(labels=False, settings=unsure) == subtitles_to_dialogues()
+def test_the_default_is_the_stages_with_their_defaults_but_for_whole_exchanges() -> None:
+    """With labels and without; an error has a price, and no boundary must be sure."""
+    free = ["dialogues.price_of_error=null", "clean.whole_blocks=false", "clean.repetitive_from=1"]
+    free.append("cap.whole_blocks=false")
+    assert pipeline_of() == pipeline_of("default") != subtitles_to_edos() == pipeline_of(settings=free)
+    assert pipeline_of(labels=False, settings=free) == subtitles_to_dialogues()
     default = parameters("default")
-    assert default["turns.least_certainty"] == default["dialogues.least_certainty"] > 0.5
+    assert default["turns.least_certainty"] == default["dialogues.least_certainty"] == 0
+    assert default["dialogues.price_of_error"] > 1
 
 
 def test_the_papers_differ_in_what_is_told() -> None:
@@ -42,13 +44,15 @@ def test_the_papers_differ_in_what_is_told() -> None:
         "sentences.name_all": False,
         "films.share": None,
         "turns.scorer": "svm",
-        "turns.least_certainty": 0.0,
-        "dialogues.least_certainty": 0.0,
+        "dialogues.price_of_error": None,
         "dialogues.gap": 5.0,
         "dialogues.scenes": None,
         "clean.after_removed": "drop",
         "clean.numbers": False,
+        "clean.whole_blocks": False,
+        "clean.repetitive_from": 1,
         "cap.after_removed": "drop",
+        "cap.whole_blocks": False,
         "duplicates.share": None,
     }
     assert parameters("papers", labels=False) == {name: theirs[name] for name in parameters("default", labels=False)}
