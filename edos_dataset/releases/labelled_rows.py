@@ -28,7 +28,7 @@ def labelled_rows(
     bad: list[str] | None = None,
 ) -> Iterator[tuple[str, Row]]:
     """Convert records to (split, row); a row has `dialogue_id`, `document_id`, `year`, `certainty`, and `turns` with
-    `text`, `label`, `confidence`, `top` and `truth`, with ids of labels.
+    `text`, `label`, `confidence`, `top`, `truth` and `certainty`, with ids of labels.
 
     A record is either a dialogue, `{"dialogue_id": "...", "turns": [{"text": "...", "label": "sad"}, ...]}`, with
     labels on the turns, or one label for the whole record, which is that of the last turn; or it has one text and is a
@@ -143,7 +143,9 @@ def _turn(turn: object, where: str, labels: LabelSet) -> Row:
     key = columns.text if columns is not None else None
     if columns is None or key is None or not isinstance(turn, Mapping):
         raise ValueError(f"{where}: expected a text or an object with one, got {shown(turn)}; correct or remove it")
-    return {"text": checked_text(turn[key], where), **_speaker(turn, columns), **_facts(turn, where, labels)}
+    certainty = _fraction(turn.get("certainty"), "certainty", where)
+    row = {"text": checked_text(turn[key], where), **_speaker(turn, columns), **_facts(turn, where, labels)}
+    return row if certainty is None else {**row, "certainty": certainty}
 
 
 def _speaker(value: Mapping[str, Any], columns: Columns) -> Row:

@@ -34,7 +34,7 @@ from edos_dataset.runs.stores.paths import place_of, readable
 from edos_dataset.text import nearest
 from edos_dataset.wording import counted
 
-_OF_TURN = ("label", "confidence", "top", "truth")
+_OF_TURN = ("label", "confidence", "top", "truth", "certainty")
 _ROWS = 2_000
 _ED = "empathetic_dialogues"
 _TURN = pa.struct(
@@ -44,6 +44,7 @@ _TURN = pa.struct(
         "confidence": pa.float32(),
         "top": pa.list_(pa.struct({"label": pa.int64(), "probability": pa.float32()})),
         "truth": pa.int64(),
+        "certainty": pa.float32(),
     }
 )
 SCRATCH = pa.schema(

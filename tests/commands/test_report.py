@@ -44,7 +44,17 @@ def test_a_folder_gives_a_page_figures_and_pictures(made):
     names = {path.name for path in (tmp_path / "r_pictures").iterdir()}
     assert {
         f"{name}.{form}"
-        for name in ("labels", "places", "flow", "transitions", "lengths", "confidence", "certainty", "years")
+        for name in (
+            "labels",
+            "places",
+            "flow",
+            "transitions",
+            "lengths",
+            "confidence",
+            "certainty",
+            "boundaries",
+            "years",
+        )
         for form in ("png", "svg")
     } == names
 

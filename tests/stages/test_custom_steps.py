@@ -113,7 +113,7 @@ from edos_dataset.commands.curate import curate
 from edos_dataset.sources.inventory import find_films
 from pathlib import Path
 
-LEAST = 3
+LEAST = 10
 
 def long_enough(dialogue):
     return len(dialogue) >= LEAST
