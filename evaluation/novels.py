@@ -33,7 +33,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from datasets import load_dataset
 from rich.console import Console
 from rich.table import Table
 
@@ -335,8 +334,8 @@ def published(novels: Iterable[Novel], recipe: str, settings: Sequence[str]) -> 
     with tempfile.TemporaryDirectory() as folder:
         sources = [_named(novel, Path(folder, "in")) for novel in novels]
         out = Path(folder, "out")
-        edos_dataset.books(sources, out, recipe=recipe, settings=settings, labels=False, progress=False)
-        data = load_dataset(str(out))
+        made = edos_dataset.books(sources, out, recipe=recipe, settings=settings, labels=False, progress=False)
+        data = made.load()
         for split in SPLITS:
             for row in data.get(split, ()):
                 name, number = row["dialogue_id"].rsplit("#", 1)
