@@ -3,8 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO := build/demo
-# One more than the two cores that most machines for tests have: many tests wait for processes that they have started.
-WORKERS ?= 3
+# Two more than the two cores that most machines for tests have: many tests wait for processes that they have started.
+WORKERS ?= 4
 LOOK := from datasets import load_dataset; print(load_dataset("edos", split="train")[0])
 
 # Many tests start processes, which without compiled modules take twice as long to start.

@@ -4,6 +4,7 @@ import io
 import random
 import socket
 import threading
+import urllib.request
 import zipfile
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -35,6 +36,8 @@ def s3_server(folder):
         with pointing_to(aws(f"http://{host}:{port}"), folder):
             yield boto3.client("s3", endpoint_url=f"http://{host}:{port}")
     finally:
+        # All servers of a process share what they hold.
+        urllib.request.urlopen(f"http://{host}:{port}/moto-api/reset", data=b"").close()
         server.stop()
 
 
