@@ -50,7 +50,7 @@ def test_an_eighth_language_takes_twenty_lines() -> None:
     ]
     extraction = extract(blocks, rules_of(SWEDISH + "unmarked: true\n", "sv.yaml"), Speech())
     assert [turn.text for turn in extraction.dialogues[0]] == ["Var är hon?", "Ute och ensam.", "Varför?"]
-    assert [turn.speaker for turn in extraction.dialogues[0]] == ["Karl", "Anna", "Karl"]
+    assert [turn.speaker for turn in extraction.dialogues[0]] == ["Karl", "Anna", None]
 
 
 @pytest.mark.parametrize(

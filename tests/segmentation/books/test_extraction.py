@@ -157,11 +157,12 @@ def test_hears(language: str, paragraphs: list[str], heard: list[list[str]]) -> 
 
 
 def test_names_speakers_by_the_narrator_and_by_turns() -> None:
-    """Who is named speaks; between two who alternate, the unnamed are known."""
-    (dialogue,) = of(
-        ["“Where is she?” asked Mr. Darcy.", "“Out,” said the old nurse.", "“Why?”", "“To walk.”"]
-    ).dialogues
-    assert [utterance.speaker for utterance in dialogue] == ["Mr. Darcy", "the old nurse", "Mr. Darcy", "the old nurse"]
+    """Who is named speaks; between two who alternate and are named twice each, the unnamed are known."""
+    talk = ["“Where is she?” asked Mr. Darcy.", "“Out,” said the old nurse.", "“Why?”", "“To walk.”"]
+    named = [*talk, "“When?” asked Darcy.", "“At noon,” said the nurse.", "“Good.”"]
+    assert [utterance.speaker for utterance in of(talk).dialogues[0]] == ["Mr. Darcy", "the old nurse", None, None]
+    speakers = ["Mr. Darcy", "the old nurse", "Mr. Darcy", "the old nurse", "Darcy", "the nurse", "Mr. Darcy"]
+    assert [utterance.speaker for utterance in of(named).dialogues[0]] == speakers
 
 
 def test_pronouns_are_no_names() -> None:
