@@ -6,6 +6,7 @@ import shutil
 import socket
 import sys
 import tempfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -73,11 +74,13 @@ def one_worker():
 @pytest.fixture(scope="session")
 def hub_port():
     """A port of this machine at which all local Hubs of this process listen, one after the other: clients read the
-    address once, when they are imported.
+    address once, when they are imported. Between two Hubs it is free, so it is none that the system gives to others.
     """
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
+    for port in range(15_000 + os.getpid() % 8_000, 32_000):
+        with socket.socket() as free, suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
+    raise OSError("no port is free for the local Hub")
 
 
 @pytest.fixture
