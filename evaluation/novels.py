@@ -33,18 +33,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 import edos_dataset
 from benchmarks.machine import command_line, describe_machine, write_result
 from edos_dataset.schema import SPLITS
+from training.transcripts.matching import UNMATCHED, match_words
 
 FEWEST_WORDS, FOUND, GAP, NO_SPEECH = 3, 0.6, 150, 0.3
-_REACH = 1_500
-"""Words of narration within one turn beyond which the rest of the turn is not looked for."""
 _WORD = re.compile(r"[^\W_]+")
-_GRAM = 5
 _TITLES = frozenset(("mr", "mrs", "miss", "ms", "dr", "sir", "lady", "lord", "the", "captain", "colonel", "doctor"))
 
 
@@ -106,15 +105,6 @@ class Novel:
     def owner(self) -> dict[int, int]:
         """Word → number of its quotation."""
         return {word: number for number, quotation in enumerate(self.quotations) for word in quotation.words}
-
-    @cached_property
-    def places(self) -> dict[tuple[str, ...], list[int]]:
-        """Word, or words in a row, up to five → where they stand."""
-        found = defaultdict(list)
-        for size in range(1, _GRAM + 1):
-            for place in range(len(self.words) - size + 1):
-                found[tuple(self.words[place : place + size])].append(place)
-        return found
 
     def names(self, name: str, speaker: str) -> bool:
         """Return whether a name in the text means a character: it is one of the character's names, or shares a word
@@ -183,68 +173,11 @@ def lay(novel: Novel, turns: Sequence[Sequence[str]]) -> list[list[int]]:
     Returns:
         The numbers of the novel's words of each turn; empty if it is not found.
     """
-    anchors = _anchors(novel, turns)
-    limits = [len(novel.words)] * (len(turns) + 1)
-    for number in reversed(range(len(turns))):
-        limits[number] = anchors.get(number, limits[number + 1])
-    found: list[list[int]] = []
-    last = 0
-    for number, words in enumerate(turns):
-        start = anchors.get(number)
-        if start is None:
-            start = _next(novel, words, last, limits[number + 1])
-        found.append([] if start is None else _follow(novel, words, start))
-        last = found[-1][-1] + 1 if found[-1] else last
-    return found
-
-
-def _anchors(novel: Novel, turns: Sequence[Sequence[str]]) -> dict[int, int]:
-    """Return turn → first word of the turns that begin with five words of one place alone, in ascending order."""
-    single = []
-    for number, words in enumerate(turns):
-        places = novel.places.get(tuple(words[:_GRAM]), []) if len(words) >= _GRAM else []
-        if len(places) == 1:
-            single.append((number, places[0]))
-    # The longest ascending chain leaves out what is placed wrongly.
-    tails: list[int] = []
-    ends: list[int] = []
-    before: list[int] = []
-    for index, (_, place) in enumerate(single):
-        at = bisect.bisect_left(tails, place)
-        before.append(ends[at - 1] if at else -1)
-        tails[at : at + 1] = [place]
-        ends[at : at + 1] = [index]
-    chain, index = {}, ends[-1] if ends else -1
-    while index >= 0:
-        chain[single[index][0]] = single[index][1]
-        index = before[index]
-    return chain
-
-
-def _next(novel: Novel, words: Sequence[str], start: int, limit: int) -> int | None:
-    """Return where a turn begins: the next place of as many of its first words in a row as stand before `limit`,
-    within a quotation if they stand in one.
-    """
-    for size in range(min(_GRAM, len(words)), 0, -1):
-        places = novel.places.get(tuple(words[:size]), [])
-        near = places[bisect.bisect_left(places, start) : bisect.bisect_left(places, limit)]
-        if near:
-            return next((place for place in near if place in novel.owner), near[0])
-    return None
-
-
-def _follow(novel: Novel, words: Sequence[str], place: int) -> list[int]:
-    """Return the numbers of a turn's words from its first one on, narration between its parts passed over."""
-    found = []
-    for number, word in enumerate(words):
-        if place >= len(novel.words) or novel.words[place] != word:
-            after = _next(novel, words[number:], place, place + _REACH)
-            if after is None:
-                continue
-            place = after
-        found.append(place)
-        place += 1
-    return found
+    published = [word for words in turns for word in words]
+    _, ids = np.unique([*published, *novel.words], return_inverse=True)
+    places, _ = match_words(ids[: len(published)], ids[len(published) :])
+    parts = np.split(places, np.cumsum([len(words) for words in turns])[:-1])
+    return [part[part != UNMATCHED].tolist() for part in parts]
 
 
 @dataclass(frozen=True)

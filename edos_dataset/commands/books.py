@@ -24,7 +24,7 @@ from edos_dataset.commands.corpus_runs import (
     run_result,
 )
 from edos_dataset.commands.curate import check_alone, option_of, paths, places, split_options
-from edos_dataset.commands.endpoints import at_endpoint, shared_among, unanswered_in, used, warn_of_absence
+from edos_dataset.commands.endpoints import asked_of, at_endpoint, shared_among, unanswered_in, used, warn_of_absence
 from edos_dataset.commands.options import Result, command_words, run_options, verb
 from edos_dataset.commands.progress import announce
 from edos_dataset.labeling.stages import LabelTurns
@@ -160,9 +160,7 @@ def books(
         given = {"recipe": recipe, "settings": settings or None, "model": model, "language": language}
         check_alone({**given, "label-set": label_set, "map": label_map}, labels, shard)
         chosen = list(pipeline)
-    asked: dict[str, Any] = {"history": history, "multi_label": multi_label, "base_url": base_url}
-    asked |= {"api_key_env": api_key_env, "concurrency": concurrency, "timeout": timeout}
-    asked |= {"price_in": price_in, "price_out": price_out}
+    asked = asked_of(locals())
     chosen = at_endpoint(chosen, **asked)
     division = division_of(splits, split_seed, SHARES_OF_BOOKS, fill=str(recipe) != PAPERS)
     announce(progress, loading(chosen))

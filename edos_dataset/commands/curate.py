@@ -23,6 +23,7 @@ from edos_dataset.commands.corpus_runs import (
     run_result,
 )
 from edos_dataset.commands.endpoints import (
+    asked_of,
     at_endpoint,
     needed_for_all,
     shared_among,
@@ -169,9 +170,7 @@ def curate(
     division = division_of(splits, split_seed, SHARES, fill=str(recipe) != PAPERS)
     if pseudonymize:
         chosen = with_pseudonyms(chosen)
-    asked: dict[str, Any] = {"history": history, "multi_label": multi_label, "base_url": base_url}
-    asked |= {"api_key_env": api_key_env, "concurrency": concurrency, "timeout": timeout}
-    asked |= {"price_in": price_in, "price_out": price_out}
+    asked = asked_of(locals())
     chosen = at_endpoint(chosen, **asked)
     announce(progress, loading(chosen))
     check_pipeline(without_endpoints(chosen) if dry_run else chosen)  # before the files are listed, which can take long

@@ -18,6 +18,16 @@ from edos_dataset.wording import counted
 I = TypeVar("I")  # noqa: E741 - a stage, a step or an output
 
 
+_ASKED = ("history", "multi_label", "base_url", "api_key_env", "concurrency", "timeout", "price_in", "price_out")
+
+
+def asked_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those arguments of a verb, given as its `locals()`, that say what models see and give and where an
+    endpoint is: those of `at_endpoint`.
+    """
+    return {name: given[name] for name in _ASKED}
+
+
 def at_endpoint(
     pipeline: Iterable[I],
     history: int | None = None,

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypedDict, TypeVar, overload
 
 import pyarrow as pa
 
-from edos_dataset.commands.endpoints import at_endpoint, labelers_of, needed, shared_among, used, warn_of_absence
+from edos_dataset.commands.endpoints import (
+    asked_of,
+    at_endpoint,
+    labelers_of,
+    needed,
+    shared_among,
+    used,
+    warn_of_absence,
+)
 from edos_dataset.commands.labelled_objects import (
     label_in_memory,
     pseudonymized_records,
@@ -248,14 +256,7 @@ def label(
     labels: Any = {"label_set": label_set, "label_map": label_map}
     [stage] = at_endpoint(
         [AnnotateDialogues(chosen, device_for(chosen, device), top, batch_tokens, trust_remote_code, **labels)],
-        history,
-        multi_label,
-        base_url=base_url,
-        api_key_env=api_key_env,
-        concurrency=concurrency,
-        timeout=timeout,
-        price_in=price_in,
-        price_out=price_out,
+        **asked_of(locals()),
     )
     if dry_run:
         return _dry_run(dialogues, stage, meant)

@@ -3,8 +3,8 @@ somebody answers, or the conversation is over.
 
 Of two turns with nothing between, the second is another person's. Behind a paragraph of narration it is the same
 person's about every other time, and often enough it is a conversation of others. So the speakers on both sides are
-looked for, in what the narration says of them and of those with whom they take turns; the less is known, the less
-narration a conversation continues over (`extraction.Speech`).
+looked for, in what the narration says of them and of those with whom they take turns: only where another person answers
+does the conversation continue, over the more narration the more is known (`extraction.Speech`).
 """
 
 from collections.abc import Callable, Sequence
@@ -41,12 +41,9 @@ class Boundary(Enum):
 
     __hash__ = object.__hash__  # a tenth of the time of one by name
 
-    SAME = "one person"
-    PROBABLY_SAME = "one person, by pronouns and silence"
     OTHER = "two people who talk with each other"
     PROBABLY_OTHER = "two people"
-    NEW = "somebody who has had no part in the conversation"
-    UNSURE = "nothing"
+    END = "one person, somebody who has had no part in the conversation, or nothing: the dialogue ends"
 
 
 Person = Turn | Speaker
@@ -166,14 +163,14 @@ BOUNDARIES = Table[Sides, Boundary](
     Rule(
         "by names one person speaks on both sides",
         _names_agree,
-        Boundary.SAME,
+        Boundary.END,
         "“Will you come?” asked Tom.\n“I will.”\nIt was cold.\n“Now?”\n“Now,” said Tom.",
     ),
     Rule("by names two people alternate", _names_alternate, Boundary.OTHER, f"{_TALK}It was cold.\n“Good,” said Tom."),
     Rule(
         "by pronouns one person speaks on both sides",
         _pronouns_agree,
-        Boundary.PROBABLY_SAME,
+        Boundary.END,
         "“Come!” he said.\n“Where?” she asked.\n“To bed.”\nIt was cold.\n“Now!” he said.",
     ),
     Rule(
@@ -185,7 +182,7 @@ BOUNDARIES = Table[Sides, Boundary](
     Rule(
         "somebody speaks who has had no part in it",
         _newcomer_speaks,
-        Boundary.NEW,
+        Boundary.END,
         f"{_TALK}The door opened.\n“Good day,” said Mr. Hill.",
     ),
     Rule(
@@ -203,19 +200,19 @@ BOUNDARIES = Table[Sides, Boundary](
     Rule(
         "the narration says that the person addressed was silent, or answered",
         _answer_is_narrated,
-        Boundary.PROBABLY_SAME,
+        Boundary.END,
         "“Is she at home?”\nThe porter nodded.\n“And alone?” asked Tom.",
     ),
     Rule(
         "the same pronoun stands on both sides",
         _pronoun_repeats,
-        Boundary.PROBABLY_SAME,
+        Boundary.END,
         "“I am tired,” she said.\nIt was cold.\nShe rose. “Good night,” she said.",
     ),
     Rule(
         "a short lead-in names nobody",
         _lead_in_names_nobody,
-        Boundary.PROBABLY_SAME,
+        Boundary.END,
         "“It is late.”\nAnd added:\n“I am tired.”",
     ),
     Rule(
@@ -226,7 +223,7 @@ BOUNDARIES = Table[Sides, Boundary](
     ),
     Rule("a question was asked", _question_was_asked, Boundary.PROBABLY_OTHER, "“Is it late?”\nIt was cold.\n“It is.”"),
 )
-"""What is known of the speakers on both sides of a boundary; if no rule holds nothing is."""
+"""What is known of the speakers on both sides of a boundary; if no rule holds nothing is, and the dialogue ends."""
 
 
 def boundary_at(turns: Sequence[Turn], gaps: Sequence[Gap], place: int, rules: Rules) -> Boundary:
@@ -238,7 +235,7 @@ def boundary_at(turns: Sequence[Turn], gaps: Sequence[Gap], place: int, rules: R
         place: of the turn after the gap, 1 or more.
         rules: of the language.
     """
-    return BOUNDARIES.decide(Sides(turns, gaps, place, rules)) or Boundary.UNSURE
+    return BOUNDARIES.decide(Sides(turns, gaps, place, rules)) or Boundary.END
 
 
 def _subject(gap: Gap, rules: Rules) -> Speaker | None:

@@ -55,7 +55,9 @@ class Speech:
         """Return the characters of narration over which a conversation continues, by what is known of the speakers; -1
         where it never does.
         """
-        return {Boundary.OTHER: self.most_gap, Boundary.PROBABLY_OTHER: self.gap}.get(boundary, -1)
+        if boundary is Boundary.OTHER:
+            return self.most_gap
+        return self.gap if boundary is Boundary.PROBABLY_OTHER else -1
 
 
 def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extraction:

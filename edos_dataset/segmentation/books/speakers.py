@@ -1,7 +1,7 @@
 """Who speaks, by the dialogue tags beside the speech: "said X", "X replied:"."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -148,12 +148,6 @@ def same_name(one: str, other: str, rules: Rules) -> bool:
     if is_other != other_is_other or (titles and other_titles and titles.isdisjoint(other_titles)):
         return False
     return not first.isdisjoint(second) or (not first and not second and titles == other_titles)
-
-
-def parts_of_name(name: str, rules: Rules) -> Collection[object]:
-    """Return parts of a name of which two names share one if `same_name` holds: its words, or all of its titles."""
-    words, titles, _ = _key(name, rules)
-    return words or (titles,)
 
 
 def mentions(name: str, text: str, rules: Rules) -> bool:
