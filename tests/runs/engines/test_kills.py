@@ -83,8 +83,10 @@ def children_of(pid):
 def test_killed_runs_go_on_to_the_same_bytes(films, expected, tmp_path, commands, engine, workers):
     out = tmp_path / "out"
     children = kill_when(start(tmp_path, films, engine, workers), lambda: made(out) >= 5)
-    _, alive = psutil.wait_procs(children, timeout=5)
-    assert not alive  # also those that had no task, that pass messages, and the agents of Ray's node
+    # Also those that had no task, that pass messages, and the agents of Ray's node, which look for it
+    # only every few seconds, later on a busy machine.
+    _, alive = psutil.wait_procs(children, timeout=60)
+    assert not alive
     before = made(out)
     assert 5 <= before < len(expected[1])
     time.sleep(0.5)
@@ -103,6 +105,6 @@ def test_an_interrupted_run_ends_its_workers(films, tmp_path, engine, workers):
     children = children_of(process.pid)
     process.send_signal(signal.SIGINT)
     process.wait(timeout=60)
-    _, alive = psutil.wait_procs(children, timeout=10)
+    _, alive = psutil.wait_procs(children, timeout=60)
     assert process.returncode != 0
     assert not alive
