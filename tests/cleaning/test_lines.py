@@ -330,10 +330,10 @@ def test_a_line_of_megabytes_leaves_at_once(piece: str) -> None:
     """Whatever it is made of, no pattern may hang on it; what just passes takes no time either."""
     long = piece * (2_000_000 // len(piece))
     clean("Hullo there.")  # what reads the dictionary, once in a process
-    started = time.perf_counter()
+    started = time.process_time()
     assert clean(f"{long}\nHello.") == ([("Hello.", False, None)], {long: "too_long"})
     clean(long[:2000])
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_a_document_without_any_speech_gives_only_rejects() -> None:

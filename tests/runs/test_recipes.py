@@ -261,11 +261,11 @@ BOMB = "a: &a [x, x]\n" + "".join(
     ],
 )
 def test_a_recipe_is_plain_and_small(tmp_path, text, message):
-    began = time.monotonic()
+    began = time.process_time()
     with pytest.raises(RecipeError) as error:
         load(tmp_path, text)
     assert message in str(error.value)
-    assert len(str(error.value)) < 1000 and time.monotonic() - began < 5
+    assert len(str(error.value)) < 1000 and time.process_time() - began < 5
 
 
 @pytest.mark.parametrize(

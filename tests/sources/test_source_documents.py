@@ -31,7 +31,7 @@ def test_a_reader_that_takes_too_long_is_stopped() -> None:
     began = time.monotonic()
     with pytest.raises(ReadError, match="too_slow: not read within 0.1 seconds"), time_limit(0.1):
         forever()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 9
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
 
