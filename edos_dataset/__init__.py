@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from edos_dataset.commands.plan import plan
     from edos_dataset.commands.publish import publish
     from edos_dataset.commands.report import report
+    from edos_dataset.commands.reproduce import reproduce
     from edos_dataset.commands.respond import respond
     from edos_dataset.commands.segment import segment
     from edos_dataset.label_sets import LabelSet, load_label_set
@@ -72,6 +73,7 @@ __all__ = [
     "recipe",
     "rejects",
     "report",
+    "reproduce",
     "respond",
     "sample",
     "segment",

@@ -24,6 +24,7 @@ from edos_dataset.cli.labels import labels
 from edos_dataset.cli.plan import plan
 from edos_dataset.cli.publish import hydrate, labels_only, publish
 from edos_dataset.cli.report import audit, report
+from edos_dataset.cli.reproduce import reproduce
 from edos_dataset.cli.runs import books, curate, merge, recipe, sample, segment, words_to_repeat
 from edos_dataset.commands.options import COMMAND_LINE
 from edos_dataset.commands.progress import ON_WARNING
@@ -122,7 +123,7 @@ GROUPS: Mapping[str, tuple[Callable[..., Any], ...]] = {
     "Make a dataset": (curate, books, segment, label, extend, merge),
     "Look at it": (inspect, rejects, report, audit),
     "Prepare": (sample, download, plan, recipe),
-    "Answer and evaluate": (respond, evaluate),
+    "Answer and evaluate": (respond, evaluate, reproduce),
     "Pass it on": (export, publish, labels_only, hydrate),
 }
 """Headings of `edos --help` → commands."""

@@ -1,0 +1,1 @@
+"""The experiments: a module for each kind of data, a function for each table; each returns figures by name."""
