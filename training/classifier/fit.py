@@ -200,7 +200,7 @@ def fit(
     plan = [rows for epoch in range(recipe.epochs) for rows in examples.epoch(epoch, recipe)]
     evaluations = set(np.linspace(0, len(plan), recipe.epochs * recipe.evaluations + 1).round().astype(int).tolist())
     prepared, optimizer = accelerator.prepare(
-        model, torch.optim.AdamW(parameter_groups(model, recipe), betas=(0.9, recipe.beta_2))
+        model, torch.optim.AdamW(parameter_groups(model, recipe), betas=(0.9, recipe.beta_2), eps=recipe.epsilon)
     )
     average = WeightAverage(model, recipe.averaging)
     rates = torch.optim.lr_scheduler.LambdaLR(

@@ -58,7 +58,7 @@ class ClassifierRecipe:
         epochs, learning_rate, head_learning_rate, layer_decay: AdamW with linear warm-up and decay; a layer's rate is
             `layer_decay` times that of the layer above.
         warmup, schedule: fraction of the updates in which the rate rises, and what follows.
-        weight_decay, label_smoothing, gradient_norm, beta_2: as usual.
+        weight_decay, label_smoothing, gradient_norm, beta_2, epsilon: as usual.
         averaging: decay of the moving average of the weights, which are evaluated and saved; 0 for none.
         evaluations: number of evaluations on the validation split per epoch.
         patience: number of evaluations without a lower validation cross-entropy after which training stops; 0 to never
@@ -112,6 +112,7 @@ class ClassifierRecipe:
     label_smoothing: float = 0.0
     gradient_norm: float = 1.0
     beta_2: float = 0.98
+    epsilon: float = 1e-8
     averaging: float = 0.0
     evaluations: int = 1
     patience: int = 0
