@@ -1,4 +1,4 @@
-"""The report page: one HTML file with style, scripts, data, a bounded sample of dialogues, and plotly's script."""
+"""The report page: one HTML file with style, scripts, data, and a bounded sample of dialogues."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,6 +22,7 @@ from edos_dataset.runs.engines.base import Engine
 _SCRIPTS = (
     "base.js",
     "tables.js",
+    "drawing.js",
     "pictures.js",
     "flow.js",
     "browser.js",
@@ -32,30 +33,13 @@ _SCRIPTS = (
 )
 
 
-def plotly_script() -> str:
-    """Return plotly's script, which draws in the browser (MIT licence, as its first line says).
-
-    Raises:
-        ModuleNotFoundError: plotly is not installed.
-    """
-    try:
-        return files("plotly").joinpath("package_data/plotly.min.js").read_text(encoding="utf-8")
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            'the report\'s pictures need plotly: pip install "edos-dataset[report]"', name="plotly"
-        ) from error
-
-
-def render(
-    figures: Mapping[str, Any], dialogues: Mapping[str, Any], rejects: Sequence[Mapping[str, Any]], script: str
-) -> str:
+def render(figures: Mapping[str, Any], dialogues: Mapping[str, Any], rejects: Sequence[Mapping[str, Any]]) -> str:
     """Return the HTML of the page.
 
     Args:
         figures: As returned by `commands.report`.
         dialogues: As returned by `shown_dialogues`.
         rejects: Examples of rejected units, as returned by `rejected_units`.
-        script: The plotting script.
     """
     assets = files("edos_dataset.analysis") / "page_assets"
     ours = "\n".join(assets.joinpath(name).read_text(encoding="utf-8") for name in _SCRIPTS)
@@ -63,7 +47,6 @@ def render(
         "@style@": style_sheet(":root", ":root[data-theme=dark]")
         + assets.joinpath("page.css").read_text(encoding="utf-8"),
         "@data@": in_script(to_json({"figures": figures, "shown": dialogues, "rejects": rejects}, None)),
-        "@plotly@": script.replace("</script", "<\\/script"),
         "@script@": ours,
     }
     page = assets.joinpath("page.html").read_text(encoding="utf-8")

@@ -89,7 +89,7 @@ def plain_axes(figure: "Figure", grid: str = "x") -> "Axes":
 
 def plainly(axes: "Axes", grid: str) -> None:
     """Remove the frame of axes, and draw grid lines across one of them."""
-    axes.grid(axis=grid, color="#d5d9de", linewidth=0.8)  # type: ignore[arg-type]
+    axes.grid(axis=grid, color=palette.PRINT["grid"], linewidth=0.8)  # type: ignore[arg-type]
     axes.set_axisbelow(True)
     axes.tick_params(length=0)
     axes.spines[["top", "right", "left", "bottom"]].set_visible(False)

@@ -14,6 +14,7 @@ from typing import Any
 
 from edos_dataset.audits.documents import Excerpt, Item, Line
 from edos_dataset.audits.judgements import BOOKS, DIALOGUES, ErrorType, error_types
+from edos_dataset.palette import style_sheet
 from edos_dataset.wording import counted
 
 LONGEST_TURN = 600
@@ -30,7 +31,7 @@ def fill_frame(package: str, name: str, **values: str) -> str:
     """
     shared = files("edos_dataset.audits")
     return Template((files(package) / name).read_text(encoding="utf-8")).substitute(
-        shared_style=(shared / "shared.css").read_text(encoding="utf-8"),
+        shared_style=style_sheet() + (shared / "shared.css").read_text(encoding="utf-8"),
         shared_script=(shared / "shared.js").read_text(encoding="utf-8"),
         **values,
     )

@@ -78,7 +78,7 @@ def report(
 
     It shows sizes, labels, their flow and typical words, duplicates and leaks between splits, and example dialogues.
 
-    Needs `pip install "edos-dataset[report]"`. Exit codes: 0 done; 1 failed, with a message; 2 wrong usage; 5 nothing
+    Exit codes: 0 done; 1 failed, with a message; 2 wrong usage; 5 nothing
     came out; 130 stopped.
     """
     from edos_dataset.commands.report import report as run

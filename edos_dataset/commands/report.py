@@ -17,7 +17,7 @@ from edos_dataset.analysis.counting import Part, count_parts, parts_of
 from edos_dataset.analysis.counts import Counts
 from edos_dataset.analysis.duplicates import LEAST, SHARE, NearDuplicates, comparison_of, copies, find_near_duplicates
 from edos_dataset.analysis.figures import compare, data_figures
-from edos_dataset.analysis.page import dialogues_at, plotly_script, render, shown_dialogues, to_json, wanted_places
+from edos_dataset.analysis.page import dialogues_at, render, shown_dialogues, to_json, wanted_places
 from edos_dataset.analysis.pictures import draw_pictures
 from edos_dataset.analysis.suspicious_labels import SuspiciousLabels, find_suspicious_labels, suspicious_label_figures
 from edos_dataset.commands.options import Result, verb
@@ -63,7 +63,7 @@ def report(
     skip_bad: bool = False,
 ) -> Result:
     """Write a report on a dataset, as `edos report` does: a page that needs no network, its figures as JSON, and its
-    pictures. Needs `pip install "edos-dataset[report]"`.
+    pictures.
 
     Args:
         source: folder written by this package, JSON lines with labels, a dataset on the Hub, or a third-party dataset
@@ -90,7 +90,6 @@ def report(
 
     Raises:
         ValueError: a source is not a dataset or is damaged, or `out` exists.
-        ModuleNotFoundError: plotly is not installed.
     """
     asked = source if isinstance(source, Asked) else asked_of(source, config, revision)
     given = [against] if isinstance(against, str | Asked) else against
@@ -99,7 +98,6 @@ def report(
     reading = Reading(labels, label_map, meant, label_column, warn)
     others = [each if isinstance(each, Asked) else asked_of(each) for each in given]
     with steps(progress) as say:
-        script = plotly_script()  # before hours of counting
         files = report_files(local_place(out, "--out of `edos report`"), force)
         with tempfile.TemporaryDirectory(prefix="edos-report-") as scratch:
             opened = []
@@ -112,7 +110,7 @@ def report(
         say("drawing")
         figures = _figures(opened, look)
         rejects = _rejected_examples(opened[0])
-        page = render(figures, look.to_see, rejects, script)
+        page = render(figures, look.to_see, rejects)
         with replacing_report(files) as made:
             if pictures:
                 draw_pictures(figures, made.pictures)

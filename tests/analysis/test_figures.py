@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from edos_dataset.analysis import figures as figures_of_data
-from edos_dataset.commands import report as module
 from edos_dataset.commands.report import report
 from edos_dataset.labels import EMOTIONS, INTENTS, LABELS, NEUTRAL
 from edos_dataset.releases.reported import Asked
@@ -19,7 +18,6 @@ MINE, THEIRS = dialogues(200), dialogues(150, seed=5, labels=33)
 def figures(tmp_path_factory):
     home = tmp_path_factory.mktemp("figures")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "plotly_script", lambda: "/* plotly */")
         patch.setattr(figures_of_data, "_TURNS_OF_FILM", 20)
         mine, theirs = (write_folder(home / name, {"train": rows}) for name, rows in (("a", MINE), ("b", THEIRS)))
         return report(Asked(str(mine)), [Asked(str(theirs))], home / "r.html", workers=1, pictures=False)

@@ -1,5 +1,7 @@
 """The page as a reader has it, in headless Chromium: at a desk and on a phone, light and dark, with harmful texts."""
 
+import json
+import math
 import re
 from pathlib import Path
 from urllib.parse import quote
@@ -19,13 +21,12 @@ LONG_WORD = "w" * 10_000
 
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory):
-    pytest.importorskip("plotly", reason='needs plotly: pip install "edos-dataset[report]"')
     home = tmp_path_factory.mktemp("report")
     rows = dialogues(120)
     for row, text in zip(rows, (HOSTILE, RIGHT_TO_LEFT, LONG_WORD), strict=False):
         row["turns"][0]["text"] = text
     rows[0]["dialogue_id"] = rows[0]["document_id"] = f"{HOSTILE}#1"
-    source = write_folder(home / "a <b>name<b>", {"train": rows})
+    source = write_folder(home / "a <b>name<b>", {"train": rows[:90], "test": rows[90:]})
     other = write_folder(home / "other", {"train": dialogues(90, seed=4)})
     report(Asked(str(source)), [Asked(str(other))], home / "report.html", pictures=False)
     return home / "report.html"
@@ -57,8 +58,7 @@ def test_every_picture_is_drawn_and_fits(browser, page_file, width, scheme):
     figures = page.query_selector_all("figure")
     assert len(figures) > 9
     for figure in figures:
-        figure.scroll_into_view_if_needed()
-        figure.wait_for_selector(".main-svg")
+        assert figure.query_selector("svg *")
         assert figure.query_selector("[role=img]").get_attribute("aria-label") and figure.query_selector("details")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate("document.documentElement.dataset.theme") == scheme
@@ -82,32 +82,96 @@ def test_hostile_texts_are_shown_as_text(browser, page_file):
     page.close()
 
 
-def test_the_flow_follows_keys_and_clicks(browser, page_file):
+def test_the_flow_shows_three_groups_first_and_follows_keys_and_clicks(browser, page_file):
     page, _, _ = opened(browser, page_file)
-    page.locator("#flow").scroll_into_view_if_needed()
-    page.wait_for_selector("#flow .sankey-node")
+    names = page.locator("#flow svg text")
+    assert set(names.all_text_contents()) == {"emotions", "intents", "neutral"}
+    flow = json.loads(page_file.with_suffix(".json").read_text())["data"][0]["flow"]["all"]
+    dialogues = sum(number for step, _, _, number in flow if step == 0)
+    said = page.locator("#flow .node[x='5']").evaluate_all("all => all.map((one) => one.dataset.say)")
+    assert sum(int(one.split(": ")[1].split()[0].replace(",", "")) for one in said) == dialogues
     whole = page.text_content("#flow .status")
+    page.locator("#flow .node").first.click()
+    assert page.input_value("#flow-nodes") == "labels" and "other emotions" in names.all_text_contents()
     page.focus("#flow-label")
     page.keyboard.press("ArrowDown")
     chosen = page.text_content("#flow .status")
     assert chosen != whole and "that begin with afraid" in chosen
     page.select_option("#flow-data", label="other (edos)")
     assert page.text_content("#flow .status").startswith("other (edos), all dialogues")
-    node = page.locator("#flow .sankey-node").filter(has_not_text="other").locator(".node-rect").first
-    node.scroll_into_view_if_needed()
-    page.wait_for_timeout(1_000)  # plotly draws anew
-    box = node.bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.wait_for_timeout(500)  # plotly takes for clicked what it has found under the mouse before
-    page.mouse.down()
-    page.mouse.up()
-    page.locator("#flow .status", has_text="that begin with").wait_for()
+    page.locator("#flow .node:not([data-label='-1'])").first.click()
+    assert "that begin with" in page.text_content("#flow .status")
+    page.close()
+
+
+def test_labels_are_drawn_as_they_are_counted_as_shares_and_as_ratios(browser, page_file):
+    page, _, _ = opened(browser, page_file)
+    mine, theirs = (one["label_turns"] for one in json.loads(page_file.with_suffix(".json").read_text())["data"])
+    dots = page.locator("#labels circle[data-say]")
+    said = dict(
+        one.split(" in a <b>name<b> (edos): ") for one in dots.evaluate_all("all => all.map((one) => one.dataset.say)")
+    )
+    assert {name: float(share.rstrip("%")) for name, share in said.items()} == {
+        row["label"]: round(100 * row["share"], 2) for row in mine
+    }
+    by_share = sorted(mine, key=lambda row: row["share"])
+    places = dict(zip(said, dots.evaluate_all("all => all.map((one) => Number(one.getAttribute('cx')))"), strict=True))
+    low, middle, high = (by_share[place] for place in (0, 20, 40))
+    far, near = (places[one["label"]] - places[low["label"]] for one in (high, middle))
+    on_log = math.log(middle["share"] / low["share"]) / math.log(high["share"] / low["share"])
+    assert near / far == pytest.approx(on_log, abs=0.01)
+    page.select_option("#labels select", "0")
+    said = page.locator("#labels rect[data-say*=' times, ']").evaluate_all("all => all.map((one) => one.dataset.say)")
+    shares = {row["label"]: (row["share"], other["share"]) for row, other in zip(mine, theirs, strict=True)}
+    assert len(said) == 41
+    for one in said:
+        name, ratio = re.match(r"(.*): ([\d.]+) times", one).groups()
+        assert float(ratio) == pytest.approx(shares[name][0] / shares[name][1], abs=0.006)
+    page.close()
+
+
+def test_a_click_in_the_matrix_filters_the_dialogues(browser, page_file):
+    page, complaints, _ = opened(browser, page_file)
+    cell = page.locator("#transitions .cell").first
+    cell.hover()
+    after, before, times = re.match(r"(.+) after (.+): ([\d,]+) time", page.text_content(".hint")).groups()
+    cell.click()
+    page.locator("#browser .status", has_text=f"{after} comes {times} time").wait_for()
+    assert page.input_value("[name=label]") == after and page.input_value("[name=after]") == before
+    for wanted in page.query_selector_all("#browser article .wanted"):
+        assert wanted.inner_text().split("\n")[-1].startswith(after)
+        assert before in wanted.evaluate("one => one.previousElementSibling.querySelector('.chip').textContent")
+    page.locator("#transitions details").first.evaluate("one => one.open = true")
+    assert page.locator("#transitions td a").first.get_attribute("href").startswith("#after=")
+    assert complaints == []
+    page.close()
+
+
+def test_dialogues_are_found_by_certainty_and_split(browser, page_file):
+    page, _, _ = opened(browser, page_file)
+    page.fill("[name=certainty]", "0.7")
+    facts = page.locator("#browser article header").all_text_contents()
+    assert facts and all(float(re.search(r"certainty ([\d.]+)", one)[1]) >= 0.7 for one in facts)
+    page.select_option("[name=split]", "test")
+    facts = page.locator("#browser article header").all_text_contents()
+    assert facts and all("test" in one for one in facts) and "split=test" in page.evaluate("location.hash")
+    page.close()
+
+
+def test_the_page_prints_whole_and_light(browser, page_file):
+    page, _, _ = opened(browser, page_file, "", 1280, "dark")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 703, "height": 1030})  # A4
+    cut = "one.scrollWidth > one.clientWidth + 1 || one.scrollHeight > one.clientHeight + 1"
+    assert page.locator(".scroll, .drawing, figure").evaluate_all(f"all => all.filter((one) => {cut}).length") == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= 703
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(250, 250, 248)"
     page.close()
 
 
 def test_what_is_looked_for_stands_in_the_address(browser, page_file):
     page, _, _ = opened(browser, page_file)
-    assert page.evaluate("document.forms[1].elements.film.list.options.length") > 9
+    assert page.evaluate("document.querySelector('#browser form').elements.film.list.options.length") > 9
     page.select_option("[name=label]", "sad")
     page.fill("[name=from]", "0.5")
     number = page.text_content("#browser .status")
@@ -136,7 +200,7 @@ def test_a_picture_is_saved_by_key_on_the_ground_of_the_page(browser, page_file)
             page.keyboard.press("Enter")
         content = Path(saved.value.path()).read_bytes()
         assert content.startswith(begin) and saved.value.suggested_filename == f"picture.{form.lower()}"
-    assert b"rgb(32, 32, 31)" in content and complaints == []
+    assert b'fill="#20201f"' in content and b"var(" not in content and complaints == []
     page.close()
 
 

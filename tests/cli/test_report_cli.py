@@ -4,13 +4,11 @@ import pytest
 from typer.testing import CliRunner
 
 from edos_dataset.cli.app import app
-from edos_dataset.commands import report as module
 from reported_folder import dialogues, write_folder
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "plotly_script", lambda: "/* plotly */")
+def folder(tmp_path):
     return write_folder(tmp_path / "mine", {"train": dialogues(30)})
 
 

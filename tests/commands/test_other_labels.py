@@ -159,7 +159,6 @@ def test_labels_without_text_and_hydrated_ones_keep_the_set(films, tmp_path):
 
 
 def test_a_report_is_on_the_labels_of_the_folder_and_of_a_file_on_those_that_are_named(films, tmp_path):
-    pytest.importorskip("plotly")
     folder, _ = films
     given = {"pictures": False, "workers": 1}
     found = edos_dataset.report(str(folder / "edos"), out=tmp_path / "a.html", **given)

@@ -16,12 +16,6 @@ from reported_folder import dialogues, write_folder
 ROWS = {"train": dialogues(60), "test": dialogues(20, seed=1)}
 
 
-@pytest.fixture(autouse=True)
-def _no_plotly(monkeypatch):
-    """A page needs plotly's script, the figures don't."""
-    monkeypatch.setattr(module, "plotly_script", lambda: "/* plotly */")
-
-
 @pytest.fixture
 def folder(tmp_path):
     return write_folder(tmp_path / "edos folder", ROWS)
@@ -31,9 +25,7 @@ def folder(tmp_path):
 def made(tmp_path_factory):
     """A report with its pictures, which take three seconds to draw, and what it found; nobody writes in its folder."""
     place = tmp_path_factory.mktemp("made")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "plotly_script", lambda: "/* plotly */")
-        return place, report(Asked(str(write_folder(place / "edos folder", ROWS))), out=place / "r.html")
+    return place, report(Asked(str(write_folder(place / "edos folder", ROWS))), out=place / "r.html")
 
 
 def test_a_folder_gives_a_page_figures_and_pictures(made):

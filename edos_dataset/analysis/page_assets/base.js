@@ -4,16 +4,17 @@ const { figures, shown, rejects } = JSON.parse(document.getElementById("report")
 const [first, ...others] = figures.data;
 const NONE = "without a label";
 
-function el(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
+function filled(made, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) {
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
     else if (value === true) made.setAttribute(key, "");
     else if (value !== false && value !== null && value !== undefined) made.setAttribute(key, value);
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined));
+  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
   return made;
 }
+
+const el = (name, attributes = {}, ...children) => filled(document.createElement(name), attributes, children);
 
 const count = (number) => (number === null || number === undefined ? "–" : number.toLocaleString("en"));
 const fixed = (number, digits = 2) =>
@@ -23,8 +24,6 @@ const between = (ends, show = fixed) => (!ends || ends[0] === null ? "–" : `${
 const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
 const range = (size) => [...Array(size).keys()];
 const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
-// What plotly would take for markup.
-const plain = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 const short = (text, most = 60) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
 function section(id, title, ...content) {

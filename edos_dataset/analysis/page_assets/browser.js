@@ -19,34 +19,45 @@ function browserSection() {
   const { names } = first.labels;
   const field = (name, input, kind) => [name, input, el("label", { class: kind }, name, input)];
   const films = [...new Set(shown.dialogues.map((one) => one.film).filter((film) => film !== null))].sort();
+  const splits = [...new Set(shown.dialogues.map((one) => one.split))];
+  const any = (name, values) => el("select", { name }, el("option", { value: "" }, "any"), values.map((value) => el("option", { value }, value)));
   const fields = [
-    field("label", el("select", { name: "label" }, el("option", { value: "" }, "any"), names.map((name) => el("option", { value: name }, name)))),
+    field("label", any("label", names)),
+    field("after the label", any("after", names)),
     field("confidence from", el("input", { name: "from", type: "number", min: 0, max: 1, step: 0.05 }), "narrow"),
     field("confidence to", el("input", { name: "to", type: "number", min: 0, max: 1, step: 0.05 }), "narrow"),
+    field("certainty from", el("input", { name: "certainty", type: "number", min: 0, max: 1, step: 0.05 }), "narrow"),
+    field("split", any("split", splits)),
     field("film", el("input", { name: "film", list: "film-names" })),
     field("text", el("input", { name: "text", type: "search" })),
   ];
   const inputs = Object.fromEntries(fields.map(([, input]) => [input.name, input]));
   const status = el("p", { class: "status", role: "status" }), list = el("div"), more = el("button", { type: "button" }, "more");
   let found = [], at = 0, alone = false;
-  const fits = (turn) => {
-    const { label, from, to, text } = inputs, [said, its, sure] = turn;
-    return (!label.value || (its !== null && names[its] === label.value)) && (from.value === "" || (sure !== null && sure >= Number(from.value))) &&
+  const fits = (turn, before) => {
+    const { label, after, from, to, text } = inputs, [said, its, sure] = turn;
+    return (!after.value || (before && before[1] !== null && names[before[1]] === after.value)) && (!label.value || (its !== null && names[its] === label.value)) && (from.value === "" || (sure !== null && sure >= Number(from.value))) &&
       (to.value === "" || (sure !== null && sure <= Number(to.value))) && (!text.value || said.toLowerCase().includes(text.value.toLowerCase()));
   };
-  const asks = () => [inputs.label, inputs.from, inputs.to, inputs.text].some((input) => input.value !== "");
+  const asks = () => [inputs.label, inputs.after, inputs.from, inputs.to, inputs.text].some((input) => input.value !== "");
   const add = () => {
-    list.append(...found.slice(at, at + STEP).map((dialogue) => dialogueArticle(dialogue, (turn) => asks() && fits(turn))));
+    list.append(...found.slice(at, at + STEP).map((dialogue) => dialogueArticle(dialogue, (turn, before) => asks() && fits(turn, before))));
     at += STEP;
     more.hidden = at >= found.length;
   };
+  // A page holds few dialogues of all: the matrix may count more than are found here.
+  const often = () => {
+    const from = names.indexOf(inputs.after.value), to = names.indexOf(inputs.label.value);
+    return from < 0 || to < 0 ? "" : ` In all of the data ${names[to]} comes ${plural(first.transitions[from][to], "time")} after ${names[from]}.`;
+  };
   const show = (only = null) => {
-    const film = inputs.film.value.toLowerCase();
-    found = only ? [only] : shown.dialogues.filter((one) => (!film || (one.film ?? "").toLowerCase().includes(film)) && (!asks() || one.turns.some(fits)));
+    const film = inputs.film.value.toLowerCase(), split = inputs.split.value, sure = inputs.certainty.value;
+    const wanted = (one) => (!film || (one.film ?? "").toLowerCase().includes(film)) && (!split || one.split === split) && (sure === "" || (one.certainty !== null && one.certainty >= Number(sure)));
+    found = only ? [only] : shown.dialogues.filter((one) => wanted(one) && (!asks() || one.turns.some((turn, place) => fits(turn, one.turns[place - 1]))));
     alone = only !== null;
     at = 0;
     list.replaceChildren();
-    status.textContent = only ? `One dialogue, ${only.id}.` : `${plural(found.length, "dialogue")} of the ${count(shown.dialogues.length)} in this page.`;
+    status.textContent = only ? `One dialogue, ${only.id}.` : `${plural(found.length, "dialogue")} of the ${count(shown.dialogues.length)} in this page.${often()}`;
     add();
   };
   const write = () => {

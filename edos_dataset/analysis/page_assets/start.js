@@ -3,11 +3,10 @@ const system = matchMedia("(prefers-color-scheme: dark)");
 const button = document.getElementById("theme");
 let chosen = null;
 
-function paint() {
+function lighten() {
   const dark = chosen ?? system.matches;
   document.documentElement.dataset.theme = dark ? "dark" : "light";
   button.setAttribute("aria-pressed", String(dark));
-  pictures.forEach((one) => one.drawn && one.draw());
 }
 
 document.title = `${first.name}: what the data look like`;
@@ -17,7 +16,7 @@ document.getElementById("lead").textContent = [
   first.revision ? `revision ${first.revision}` : null,
   others.length ? `beside ${others.map((one) => one.name).join(", ")}` : null,
 ].filter(Boolean).join(" · ");
-document.getElementById("made").textContent = `Made by ${figures.made_by}, edos report. Pictures: plotly.js, MIT licence.`;
+document.getElementById("made").textContent = `Made by ${figures.made_by}, edos report.`;
 document.documentElement.dataset.theme = system.matches ? "dark" : "light";
 
 sizesSection();
@@ -33,8 +32,8 @@ copiesSection();
 doubtfulSection();
 const readHash = browserSection();
 mattersSection();
-paint();
-button.addEventListener("click", () => { chosen = !(chosen ?? system.matches); paint(); });
-system.addEventListener("change", paint);
+lighten();
+button.addEventListener("click", () => { chosen = !(chosen ?? system.matches); lighten(); });
+system.addEventListener("change", lighten);
 readHash();
 document.documentElement.dataset.ready = "yes";

@@ -13,6 +13,7 @@ from edos_dataset.crowd.hits import SUGGESTIONS, Hit, Item
 from edos_dataset.crowd.names import EDOS
 from edos_dataset.crowd.text_files import csv_text
 from edos_dataset.label_sets import LabelSet
+from edos_dataset.palette import style_sheet
 from edos_dataset.wording import counted
 
 LARGEST = 65_535
@@ -79,7 +80,9 @@ def page_of(questions: str, judging: bool, whole: bool = True, labels: LabelSet 
     options = "".join(f'<option value="{escape(name)}">' for name in labels.labels)
     template = Template((files("edos_dataset.crowd.mturk") / "form.html").read_text(encoding="utf-8"))
     begin, end = (_BEGIN, _END) if whole else ("", "")
-    return template.substitute(intro=intro, questions=questions, options=options, begin=begin, end=end)
+    return template.substitute(
+        colours=style_sheet(), intro=intro, questions=questions, options=options, begin=begin, end=end
+    )
 
 
 _BEGIN = '<form method="post">\n<input type="hidden" name="assignmentId">'

@@ -6,15 +6,13 @@ from typing import Any
 
 from edos_dataset.label_sets import DEFAULT, LabelSet, load_label_set
 from edos_dataset.labels import LABELS
-from edos_dataset.palette import ON_LIGHT
+from edos_dataset.palette import ON_LIGHT, PRINT
 from edos_dataset.publishing.cards.paper_figures import BY_LABEL, EDOS_PAPER
 from edos_dataset.runs.shards import replacing
 
 LABEL_PICTURE = "label_distribution.png"
 
-_PAPER, _INK, _GRID, _PAPERS_MARK = "#ffffff", "#1f2328", "#d5d9de", "#1f2328"
 _COLOURS = dict(zip(("emotion", "response intent", "neutral"), ON_LIGHT.values(), strict=True))
-"""The background is opaque, so that dark pages show the same."""
 
 
 def label_order(labels: Mapping[int, int], number: int = len(LABELS)) -> list[int]:
@@ -46,13 +44,15 @@ def draw_labels(labels: Mapping[int, int], config: str, path: Path, of: LabelSet
     order = label_order(labels, len(names))[: len(edos)]
     kinds = [names.kind(names.labels[label]) for label in order]
     places = range(len(order))
+    ground, ink, grid = PRINT.values()
     ours = [100 * labels.get(label, 0) / total for label in order]
     with style.context("default"):
+        # The ground is opaque, so that dark pages show the same.
         figure = Figure(
-            figsize=(8, 10 if as_papers else 1.5 + 0.21 * len(order)), dpi=110, facecolor=_PAPER, layout="constrained"
+            figsize=(8, 10 if as_papers else 1.5 + 0.21 * len(order)), dpi=110, facecolor=ground, layout="constrained"
         )
         FigureCanvasAgg(figure)
-        axes = figure.add_subplot(facecolor=_PAPER)
+        axes = figure.add_subplot(facecolor=ground)
         axes.barh(places, ours, color=[_COLOURS[kind] for kind in kinds], height=0.75)
         handles: list[Any] = [
             Patch(color=colour, label=kind) for kind, colour in _COLOURS.items() if as_papers or kind in kinds
@@ -60,7 +60,7 @@ def draw_labels(labels: Mapping[int, int], config: str, path: Path, of: LabelSet
         if as_papers:
             papers = [100 * BY_LABEL[label][1] / papers_total for label in order]
             marks = axes.scatter(
-                papers, places, s=18, facecolor=_PAPER, edgecolor=_PAPERS_MARK, linewidth=1, zorder=3, label=EDOS_PAPER
+                papers, places, s=18, facecolor=ground, edgecolor=ink, linewidth=1, zorder=3, label=EDOS_PAPER
             )
             handles.append(marks)
         axes.set_yticks(places, [names.labels[label] for label in order], fontsize=9)
@@ -68,9 +68,9 @@ def draw_labels(labels: Mapping[int, int], config: str, path: Path, of: LabelSet
         axes.set_xlim(0)
         axes.set_xlabel("fraction of turns, %")
         axes.set_title(f"Labels of the {total:,} turns of “{config}”", loc="left", fontsize=11)
-        axes.grid(axis="x", color=_GRID, linewidth=0.8)
+        axes.grid(axis="x", color=grid, linewidth=0.8)
         axes.set_axisbelow(True)
-        axes.tick_params(colors=_INK, length=0)
+        axes.tick_params(colors=ink, length=0)
         axes.spines[["top", "right", "left", "bottom"]].set_visible(False)
         axes.legend(handles=handles, loc="lower right", frameon=False)
         with replacing(path) as temporary:

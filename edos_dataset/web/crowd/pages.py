@@ -19,6 +19,7 @@ from edos_dataset.crowd.hit_answers import feedback, is_right
 from edos_dataset.crowd.names import EDOS
 from edos_dataset.crowd.quality import QualityRules
 from edos_dataset.label_sets import LabelSet
+from edos_dataset.palette import style_sheet
 from edos_dataset.web.crowd.guideline import guideline_html
 from edos_dataset.wording import counted
 
@@ -43,8 +44,9 @@ _TASKS = {
 
 @cache
 def asset(name: str) -> str:
-    """Return a file of `assets/`."""
-    return (files("edos_dataset.web.crowd") / "assets" / name).read_text(encoding="utf-8")
+    """Return a file of `assets/`; the style sheet begins with the colours of all pages."""
+    colours = style_sheet() if name == "style.css" else ""
+    return colours + (files("edos_dataset.web.crowd") / "assets" / name).read_text(encoding="utf-8")
 
 
 @cache
