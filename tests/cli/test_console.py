@@ -192,6 +192,17 @@ def test_help_has_groups_and_no_column_of_types():
     assert "<path>" not in edos("sample", "--help").stdout and "<bool>" not in edos("inspect", "--help").stdout
 
 
+def test_help_leaves_the_texts_half_of_a_terminal_of_80_columns_and_cuts_no_name(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("TERMINAL_WIDTH", "80")
+    lines = edos("books", "--help").stdout.splitlines()
+    assert not any("…" in line for line in lines) and max(map(len, lines)) <= 80
+    assert any("--labels / --no-labels" in line for line in lines)
+    assert any("--history" in line for line in lines) and "(0<=x<=1000)" in " ".join(lines)
+    assert max(len(re.split(r"\s{3,}", line.strip("│ "))[-1]) for line in lines if line.startswith("│  ")) >= 36
+    assert "--history" in edos("books", "--history", "-1").stderr, "the options themselves are as they were"
+
+
 def test_what_is_announced_is_for_terminals(capsys, monkeypatch):
     progress_shown.announce(None, "loading")
     assert capsys.readouterr().err == ""
