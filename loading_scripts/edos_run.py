@@ -6,9 +6,9 @@ from typing import Any
 
 import datasets
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from edos_dataset.releases.builders import features_of, folder_files, folder_tables
+from edos_dataset.releases.own_folders import labelled_schema
 from edos_dataset.releases.views import flat_features, flat_rows
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.shards import digest
@@ -24,8 +24,8 @@ class EdosRun(datasets.ArrowBasedBuilder):  # type: ignore[misc]
     Args:
         cache_dir: Cache folder of `datasets`; by default its own.
         data_dir: The folder.
-        config_name: One of its configs, by default the first; followed by "_flat", its flat view: one labelled turn per
-            row, with its context (`releases.views`).
+        config_name: One of its configs, by default the first, and for books all languages together; followed by
+            "_flat", its flat view: one labelled turn per row, with its context (`releases.views`).
         more: Further arguments of `datasets.DatasetBuilder`.
 
     Raises:
@@ -58,8 +58,8 @@ class EdosRun(datasets.ArrowBasedBuilder):  # type: ignore[misc]
 
     def _written(self) -> datasets.Features:
         """Return the columns of the config, with the labels of its files."""
-        path = next((path for paths in self.files.values() for path in paths), None)
-        return features(self.base) if path is None else features_of(self.base, pq.read_schema(path))
+        paths = [path for of_split in self.files.values() for path in of_split]
+        return features_of(self.base, labelled_schema(paths)) if paths else features(self.base)
 
     def _split_generators(self, dl_manager: datasets.DownloadManager) -> list[datasets.SplitGenerator]:
         return [datasets.SplitGenerator(split, {"paths": paths}) for split, paths in self.files.items()]

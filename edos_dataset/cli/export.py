@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from edos_dataset.cli.console import call, emit, explained, nothing
-from edos_dataset.cli.options import AsJson, Config, Force, Revision, Split
+from edos_dataset.cli.options import AsJson, Config, Force, OutEncoding, Revision, Split
 from edos_dataset.wording import counted
 
 
@@ -67,6 +67,7 @@ def export(
     emotion: Annotated[
         str, typer.Option(help="Emotion in SSML: `express-as` (a style of mstts), `prosody` or `none`.")
     ] = "express-as",
+    out_encoding: OutEncoding = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:

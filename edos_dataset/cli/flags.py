@@ -119,7 +119,7 @@ UNUSED: Mapping[str, tuple[Unused, ...]] = {
     "curate": (Unused(("shard",), _with("dry_run"), "is for a run, and --dry-run makes none: give one of the two"),),
     "label": (
         *_OF_A_SOURCE,
-        Unused(("out_format",), _is("ours"), "is for a file, and a folder gives a folder"),
+        Unused(("out_format", "out_encoding"), _is("ours"), "is for a file, and a folder gives a folder"),
     ),
     "inspect": (
         Unused(
@@ -166,7 +166,7 @@ UNUSED: Mapping[str, tuple[Unused, ...]] = {
     ),
     "respond": (
         Unused(
-            (*_OF_FILES, "workers", "engine", "address", "config", "split", "out_format", "force"),
+            (*_OF_FILES, "workers", "engine", "address", "config", "split", "out_format", "out_encoding", "force"),
             _without("out"),
             "is for a source of dialogues: give --out with it",
         ),

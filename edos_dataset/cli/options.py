@@ -162,6 +162,14 @@ OutFormat = Annotated[
         show_default="by the suffix of --out, else jsonl",
     ),
 ]
+OutEncoding = Annotated[
+    str | None,
+    typer.Option(
+        "--out-encoding",
+        help="Encoding of CSV: `utf-8`, or `utf-8-sig`, by which Excel shows umlauts.",
+        show_default="utf-8; for a workbook or another encoding utf-8-sig",
+    ),
+]
 Form = Annotated[
     str | None,
     typer.Option(

@@ -21,6 +21,7 @@ from edos_dataset.exports.films import Files, Film, films_of
 from edos_dataset.exports.ssml import EMOTIONS, TAIL, Speech
 from edos_dataset.exports.tables import FORMS, Settings, check_template, file_format, write_table
 from edos_dataset.releases.formats.selection import Selection
+from edos_dataset.releases.formats.writers import check_writable
 from edos_dataset.runs.arguments import check_apart
 from edos_dataset.runs.folder import FolderError, OutputFolder, check_out_file
 from edos_dataset.runs.shards import replacing, temporary_beside
@@ -60,6 +61,7 @@ def export(
     mark: str = MARKS[0],
     voice: Sequence[str] = (),
     emotion: str = EMOTIONS[0],
+    out_encoding: str | None = None,
     force: bool = False,
     progress: bool | Say | None = None,
 ) -> Result:
@@ -87,6 +89,7 @@ def export(
         mark: what subtitles are marked with: "both", "label" or "speaker".
         voice: names of voices for SSML, which the speakers of a film get by turns; by default their own names.
         emotion: how SSML says emotions: "express-as", "prosody" or "none".
+        out_encoding: "utf-8", the default, or "utf-8-sig", which Excel needs to show umlauts in a CSV file.
         force: replace existing files.
         progress: whether to show progress, by default in terminals and notebooks; or a callback.
 
@@ -100,7 +103,7 @@ def export(
         FolderError: `out` exists.
     """
     voices = (voice,) if isinstance(voice, str) else tuple(voice)
-    wish = _Wish(to.split(","), str(out), system, source, mark, voices, emotion, force)
+    wish = _Wish(to.split(","), str(out), system, source, mark, voices, emotion, out_encoding, force)
     wish.check()
     if not wish.is_printed:
         check_apart(out, [run])
@@ -136,6 +139,7 @@ class _Wish:
     mark: str
     voices: Sequence[str]
     emotion: str
+    encoding: str | None
     force: bool
 
     @property
@@ -175,8 +179,9 @@ class _Wish:
                 raise UsageError(f"--{name} is for --to {', '.join(forms)}, not for {', '.join(self.to)}: leave it out")
         if self.is_printed and self.to[0] not in FORMS:
             raise UsageError(f"--out -: --to {self.to[0]} is written to a file or folder: give its name")
-        if self.to[0] in FORMS and not self.is_dataset:
-            self.kind  # noqa: B018 - raises an error for a wrong suffix
+        is_table = self.to[0] in FORMS and not self.is_dataset
+        # An error for a wrong suffix, and for an encoding of anything but CSV.
+        check_writable(self.kind if is_table else self.to[0], self.encoding)
 
 
 def _write(source: Source, wish: _Wish, card: str, left_out: Counter[str]) -> Iterable[_Count]:
@@ -185,7 +190,7 @@ def _write(source: Source, wish: _Wish, card: str, left_out: Counter[str]) -> It
     if wish.is_dataset:
         return _write_dataset(source, wish, card, left_out)
     if to in FORMS:
-        return _write_rows(source, wish, Settings(source.shape, wish.system, left_out))
+        return _write_rows(source, wish, Settings(source.shape, wish.system, wish.encoding, left_out))
     if to == SSML:
         return _write_speech(source, out, Speech(wish.voices, emotion=wish.emotion, labels=source.labels), wish.force)
     files = Files(None if wish.source is None else place_of(wish.source), _language(source))

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypedDict, TypeVar, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypedDict, TypeVar, overload
 
 import pyarrow as pa
 
@@ -146,6 +146,7 @@ def label(
     keep_system: bool = False,
     skip_bad: bool = False,
     out_format: str | None = None,
+    out_encoding: str | None = None,
     label_set: "str | Path | LabelSet | Mapping[str, Any] | Sequence[str] | None" = None,
     label_map: "str | Path | LabelSet | LabelMap | Mapping[str, Any] | None" = None,
     history: int | None = None,
@@ -203,6 +204,8 @@ def label(
         keep_system: treat system prompts of chats as turns.
         skip_bad: leave out and count records that are neither dialogues nor turns, instead of raising an error.
         out_format: format of `out`; by default according to its suffix.
+        out_encoding: "utf-8" or "utf-8-sig", which Excel needs to show umlauts in a CSV file; by default the second if
+            the source was a workbook or a CSV file in another encoding than UTF-8.
         label_set: label set to write: built in ("ekman7"), a YAML file, or a list of labels; by default that of the
             model. Labels of another set are translated by the known map between the two.
         label_map: label set into which the labels are translated, or a map `label: target`, in a YAML file or as a
@@ -264,9 +267,10 @@ def label(
         return label_in_memory(dialogues, stage, meant)
     with run_options(workers, engine, address=address, device=stage.device, progress=progress, force=force) as options:
         kind = form_of(out, out_format)
-        check_writable(kind)
+        check_writable(kind, out_encoding)
         [stage] = shared_among([stage], options.workers)
-        done = _to_files(dialogues, out, stage, meant, options, shard_turns or shard_turns_of(stage), kind)
+        target = _Target(out, kind, out_encoding)
+        done = _to_files(dialogues, target, stage, meant, options, shard_turns or shard_turns_of(stage))
     if done is None:
         return Result("label", {})
     done |= {"model": stage.labeler.source, "label_set": stage.labels.name} | found_in(findings)
@@ -292,16 +296,23 @@ def _dry_run(dialogues: Any, stage: AnnotateDialogues, meant: Selection) -> Resu
     return Result("label, dry run", need, None, need)
 
 
+class _Target(NamedTuple):
+    """Where labelled dialogues are written, in which format, and in which encoding if it is chosen."""
+
+    out: str | Path
+    form: str
+    encoding: str | None
+
+
 def _to_files(
     dialogues: Any,  # noqa: ANN401
-    out: str | Path,
+    target: _Target,
     stage: AnnotateDialogues,
     meant: Selection,
     options: RunOptions,
     shard_turns: int,
-    form: str,
 ) -> dict[str, Any] | None:
-    findings = Findings()
+    out, form, findings = target.out, target.form, Findings()
     printed = str(out) == "-"
     if printed:
         check_printing(options.engine)
@@ -321,34 +332,33 @@ def _to_files(
         with kept_source(dialogues, meant, form not in ("json", "jsonl")) as (kept, chosen):
             tables = read_source(kept, shard_turns, chosen, findings)
             source = Source(lambda: read_records(str(kept), chosen), findings, lambda: opened(str(kept)))
-            return _run(tables, out, stage, options, source, form)
+            return _run(tables, target, stage, options, source)
     if isinstance(dialogues, SeveralFiles):
         source = Source(lambda: dialogues.records(meant, findings), findings)
-        return _run(read_source(dialogues, shard_turns, meant, findings), out, stage, options, source, form)
+        return _run(read_source(dialogues, shard_turns, meant, findings), target, stage, options, source)
     found = checked_dialogues(lambda _: records_of(dialogues), meant, "the input", findings)
     source = Source(lambda: records_of(dialogues), findings)
-    return _run(tables_of(found, shard_turns), out, stage, options, source, form)
+    return _run(tables_of(found, shard_turns), target, stage, options, source)
 
 
 def _run(
     tables: Iterator[pa.Table],
-    out: str | Path,
+    target: _Target,
     stage: AnnotateDialogues,
     options: RunOptions,
     source: Source,
-    form: str,
 ) -> dict[str, Any] | None:
-    """Label tables of dialogues and write them to a file of the given format."""
+    """Label tables of dialogues and write them to a file."""
 
     def count(shards: Sequence[Path]) -> dict[str, int]:
         return other_language_counts(shards, stage) | _unanswered(shards, stage)
 
     def write(file: BinaryIO, shards: Sequence[Path]) -> None:
-        write_labelled(file, form, lambda: map(read_shard, shards), source, stage.top)
+        write_labelled(file, target.form, lambda: map(read_shard, shards), source, stage.top, target.encoding)
 
     given = announced(tables, source.findings)
-    with target_file(out) as target:
-        done = run_to_lines(given, target, stage, write, options, command="label", device=stage.device, count=count)
+    with target_file(target.out) as file:
+        done = run_to_lines(given, file, stage, write, options, command="label", device=stage.device, count=count)
     return None if done is None else done | found_in(source.findings)
 
 

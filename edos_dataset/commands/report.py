@@ -173,8 +173,17 @@ def _manifest(one: Reported) -> dict[str, Any] | None:
         "stages": [
             {name: stage[name] for name in ("stage", "unit", "read", "kept")} for stage in one.manifest["stages"]
         ],
-        "counts": one.manifest["configs"].get(one.config),
+        "counts": _counts(one.manifest["configs"], (one.config or "").split(", ")),
     }
+
+
+def _counts(configs: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> Mapping[str, Any] | None:
+    """Return the counts of the configs that are reported, in total; None if the manifest lacks one."""
+    if not all(name in configs for name in names):
+        return None
+    if len(names) == 1:
+        return configs[names[0]]
+    return {what: sum(configs[name][what] for name in names) for what in ("dialogues", "turns", "tokens")}
 
 
 def _rejected_examples(one: Reported) -> list[Mapping[str, Any]]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, overload
 
@@ -78,6 +79,7 @@ def respond(
     keep_system: bool = False,
     skip_bad: bool = False,
     out_format: str | None = None,
+    out_encoding: str | None = None,
 ) -> Any:
     """Answer the last turn of some dialogues, as `edos respond` does; each answer is conditioned on a predicted or a
     given label.
@@ -123,6 +125,7 @@ def respond(
         keep_system: treat system prompts of chats as turns.
         skip_bad: leave out and count records that are neither dialogues nor turns, instead of raising an error.
         out_format: format of `out`; by default according to its suffix.
+        out_encoding: encoding of a CSV file, as for `label`.
 
     Returns:
         For each dialogue its candidates, the one with the most probable label or the best answer first. With `out` a
@@ -160,7 +163,7 @@ def respond(
             check_printing(options.engine)
         check_pipeline([stage])  # fails before anything is read or written
         kind = form_of(out, out_format)
-        check_writable(kind)
+        check_writable(kind, out_encoding)
         meant = Selection(
             *(config, split, revision, column, form, id_column, speaker_column, time_column),
             one_dialogue=one_dialogue,
@@ -172,7 +175,8 @@ def respond(
         tables = announced(tables_of(read_dialogues(dialogues, meant, findings), shard_turns), findings)
 
         def write(file: BinaryIO, shards: Sequence[Path]) -> None:
-            write_dialogues(file, kind, lambda: map(read_shard, shards), answered_lines, _table_rows, findings)
+            answered = partial(map, read_shard, shards)
+            write_dialogues(file, kind, answered, answered_lines, _table_rows, findings, out_encoding)
 
         with target_file(out) as target:
             done = run_to_lines(tables, target, stage, write, options, command="respond", device=device)

@@ -16,11 +16,11 @@ from edos_dataset.exports.segments import FIELDS, is_segmented, segmented
 from edos_dataset.label_sets import label_set_of
 from edos_dataset.label_sets.label_set import LabelSet
 from edos_dataset.publishing.inspection import confidence_of
-from edos_dataset.releases.dialogues import source_configs
 from edos_dataset.releases.formats.records import Dialogue as Given
 from edos_dataset.releases.formats.selection import Selection
 from edos_dataset.releases.formats.sources import check_source, is_saved, read_labelled
-from edos_dataset.runs.folder import FolderError, config_files
+from edos_dataset.releases.own_folders import files_of, labelled_schema, source_configs
+from edos_dataset.runs.folder import FolderError
 from edos_dataset.runs.stores.paths import place_of, readable
 
 _ROWS = 500
@@ -158,7 +158,7 @@ def _certainty(dialogue: Dialogue, name: str) -> float:
 def _of_folder(folder: Path, configs: Sequence[str], split: str | None, min_certainty: float | None) -> Source:
     config, chosen = ", ".join(configs), _files(folder, configs, split)
     try:
-        schema = pq.read_schema(readable(chosen[0][1]))
+        schema = labelled_schema([path for _, path in chosen])
     except (OSError, pa.ArrowException) as error:
         raise _damaged(chosen[0][1], error) from error
     turn = schema.field("turns").type.value_type
@@ -183,15 +183,12 @@ def _files(folder: Path, configs: Sequence[str], split: str | None) -> list[tupl
     Raises:
         ValueError: None of the configs has the split.
     """
-    found = [
-        (name, path) for config in configs for name, paths in config_files(folder, config).items() for path in paths
-    ]
-    splits = dict.fromkeys(name for name, _ in found)
-    if split is not None and split not in splits:
+    found = files_of(folder, configs)
+    if split is not None and split not in found:
         raise ValueError(
-            f"{folder} has no split {split!r} in {', '.join(configs)}; it has {', '.join(splits) or 'none'}"
+            f"{folder} has no split {split!r} in {', '.join(configs)}; it has {', '.join(found) or 'none'}"
         )
-    return [(name, path) for name, path in found if split in (None, name)]
+    return [(name, path) for name, paths in found.items() for path in paths if split in (None, name)]
 
 
 def _shape_of(schema: pa.Schema, splits: tuple[str, ...]) -> Shape:

@@ -34,11 +34,13 @@ class Settings:
     Attributes:
         shape: What the dialogues have.
         system: Template of a system prompt with `{label}` and `{speaker}` of the last answer, or None.
+        encoding: Encoding of CSV, one of `writers.ENCODINGS`; by default UTF-8 without a byte order mark.
         left_out: What was left out → number.
     """
 
     shape: Shape
     system: str | None = None
+    encoding: str | None = None
     left_out: Counter[str] = field(default_factory=Counter)
 
     def has(self, *names: str) -> list[str]:
@@ -257,7 +259,7 @@ def write_table(
         elif kind in ("jsonl", "json"):
             _write_json(file, rows, kind == "json")
         else:
-            write_rows(file, kind, list(columns), rows, Findings())
+            write_rows(file, kind, list(columns), rows, Findings(), settings.encoding)
     return counts[0], counts[1]
 
 

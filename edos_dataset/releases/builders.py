@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 import datasets
 import pyarrow as pa
 
+from edos_dataset.arrays import nest, unnest
 from edos_dataset.label_sets import label_set_of
+from edos_dataset.releases.own_folders import default_configs, files_of
 from edos_dataset.releases.raw import Reject, Row
 from edos_dataset.runs.fingerprints import code_hash, hash_json
-from edos_dataset.runs.folder import config_files, configs_in
+from edos_dataset.runs.folder import configs_in
 from edos_dataset.runs.shards import digest, read_pieces
 from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.schema import REGISTRY, Labels, features
@@ -114,7 +116,8 @@ class RawReleaseBuilder(datasets.GeneratorBasedBuilder):  # type: ignore[misc]
 
 
 def folder_files(folder: Path, config: str | None) -> tuple[str, dict[str, list[Path]]]:
-    """Return the name of a folder's config, by default its first, and the Parquet files of each split.
+    """Return the name of a folder's config and the Parquet files of each split: by default those of its first config,
+    and for books of all languages, under the name of the first.
 
     Raises:
         ValueError: The folder lacks the config.
@@ -125,8 +128,8 @@ def folder_files(folder: Path, config: str | None) -> tuple[str, dict[str, list[
             f"{folder} has no {f'config {config!r}' if config else 'dataset of this package'}; it has "
             f"{', '.join(there) or 'none'}"
         )
-    name = config or there[0]
-    return name, config_files(folder, name)
+    names = default_configs(there) if config is None else [config]
+    return names[0], files_of(folder, names)
 
 
 def features_of(config: str, schema: pa.Schema) -> datasets.Features:
@@ -141,4 +144,14 @@ def folder_tables(paths: Sequence[Path], schema: pa.Schema) -> Iterator[tuple[st
     """Yield tables of the rows of Parquet files, each with a unique key, for `datasets.ArrowBasedBuilder`."""
     for path in paths:
         for number, table in enumerate(read_pieces(path, schema.names)):
-            yield f"{path.name}-{number}", table.cast(schema)
+            yield f"{path.parent.name}-{path.name}-{number}", _with_all_fields(table, schema).cast(schema)
+
+
+def _with_all_fields(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return a table whose turns have null for the fields that only other files have, such as labels."""
+    if "turns" not in schema.names or table.schema.field("turns").type == schema.field("turns").type:
+        return table
+    turns, offsets = unnest(table, "turns")
+    columns = {field.name: turns.field(field.name) for field in turns.type}
+    wanted = schema.field("turns").type.value_type
+    return table.set_column(table.column_names.index("turns"), "turns", nest(offsets, wanted, columns))

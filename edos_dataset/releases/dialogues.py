@@ -14,17 +14,15 @@ from edos_dataset.label_sets import label_set_of
 from edos_dataset.releases.formats.faults import Findings
 from edos_dataset.releases.formats.flat import Flat
 from edos_dataset.releases.formats.grouping import dialogues_of
-from edos_dataset.releases.formats.readers import parquet_rows
-from edos_dataset.releases.formats.records import Dialogue, Record
+from edos_dataset.releases.formats.records import Dialogue
 from edos_dataset.releases.formats.selection import ALL, Selection
 from edos_dataset.releases.formats.several import SeveralFiles
 from edos_dataset.releases.formats.sources import check_source, is_saved, opened_dialogues, read_given
-from edos_dataset.runs.arguments import fault_of
-from edos_dataset.runs.folder import config_files, configs_in
+from edos_dataset.releases.own_folders import records_of_ours, source_configs
+from edos_dataset.runs.folder import config_files
 from edos_dataset.runs.shards import read_pieces
 from edos_dataset.runs.stores.paths import place_of
-from edos_dataset.schema import CONFIGS, LABELS_ONLY, REGISTRY, TURN, arrow_schema
-from edos_dataset.schema.configs import books_config
+from edos_dataset.schema import CONFIGS, TURN, arrow_schema
 from edos_dataset.schema.tables import SEVERAL
 
 _EXTRA, _TURN_EXTRAS = "extra", "turn_extras"
@@ -153,18 +151,8 @@ def curated_config(source: "str | Path | SeveralFiles", config: str | None = Non
     folder = place_of(source)
     if not folder.is_dir() or is_saved(folder):
         return None
-    name = source_config(folder, config)
+    name = source_configs(folder, config)[0]
     return name if name in CONFIGS else None
-
-
-def records_of_ours(folder: Path, meant: Selection) -> Iterator[Record]:
-    """Yield the rows of a config, with names instead of label ids."""
-    config = source_config(folder, meant.config)
-    for split, paths in config_files(folder, config).items():
-        for path in paths:
-            with path.open("rb") as file:
-                for record in parquet_rows(file, str(path)):
-                    yield record._replace(value=record.value | {"split": split})
 
 
 def tables_of(dialogues: Iterable[Dialogue], shard_turns: int) -> Iterator[pa.Table]:
@@ -245,33 +233,6 @@ def _short(values: pa.Array) -> list[float | None]:
     if values.null_count:
         return [share if there else None for share, there in zip(shares, values.is_valid().to_pylist(), strict=True)]
     return shares
-
-
-def source_config(folder: Path, config: str | None) -> str:
-    """Return the config to read from a folder of this package: the given one, else its first one with texts.
-
-    Raises:
-        ValueError: The folder lacks the config, or the config has no texts.
-    """
-    there = configs_in(folder, [name for name in REGISTRY if name != LABELS_ONLY])
-    if configs_in(folder, [LABELS_ONLY]) and (config == LABELS_ONLY or not there):
-        raise ValueError(f"{folder} contains labels without texts: `edos hydrate` restores the texts")
-    if not there:
-        raise ValueError(f"{fault_of(folder)}: give a folder that it or `save_to_disk` wrote, or a file of dialogues")
-    if config is not None and config not in there:
-        raise ValueError(f"{folder} has no config {config!r}; it has {', '.join(there)}")
-    return config or there[0]
-
-
-def source_configs(folder: Path, config: str | None) -> list[str]:
-    """Return the given config of a folder of this package, else its first one with texts, and for books those of all
-    languages; the errors are those of `source_config`.
-    """
-    first = source_config(folder, config)
-    of_books = books_config("")
-    if config is not None or not first.startswith(of_books):
-        return [first]
-    return [name for name in configs_in(folder) if name.startswith(of_books)]
 
 
 def read_config(folder: Path, config: str, shard_turns: int) -> Iterator[pa.Table]:

@@ -123,7 +123,12 @@ class Source(NamedTuple):
 
 
 def write_labelled(
-    file: BinaryIO, form: str, tables: Callable[[], Iterator[pa.Table]], source: Source, top: int
+    file: BinaryIO,
+    form: str,
+    tables: Callable[[], Iterator[pa.Table]],
+    source: Source,
+    top: int,
+    encoding: str | None = None,
 ) -> None:
     """Write labelled dialogues as a file in one of `writers.WRITTEN`.
 
@@ -136,11 +141,12 @@ def write_labelled(
         tables: Reads the labelled dialogues.
         source: The source of the dialogues.
         top: Number of labels listed with each turn.
+        encoding: Encoding of CSV, one of `writers.ENCODINGS`; by default that which suits the source.
     """
     if source.findings.has_rows and form not in ("jsonl", "json"):
-        _write_rows(file, form, row_labels(tables(), top), source)
+        _write_rows(file, form, row_labels(tables(), top), source, encoding)
     else:
-        write_dialogues(file, form, tables, lines_of, _turn_rows, source.findings)
+        write_dialogues(file, form, tables, lines_of, _turn_rows, source.findings, encoding)
 
 
 def write_dialogues(
@@ -150,6 +156,7 @@ def write_dialogues(
     lines_of: Callable[[pa.Table], Iterator[bytes]],
     rows_of: Callable[[bytes], Iterator[dict[str, Any]]],
     source: Findings,
+    encoding: str | None = None,
 ) -> None:
     """Write dialogues as a file in one of `writers.WRITTEN`.
 
@@ -160,6 +167,7 @@ def write_dialogues(
         lines_of: Table → one line of JSON per dialogue.
         rows_of: Such a line → the rows of the dialogue in a CSV or Excel table.
         source: Findings about the source, whose delimiter and encoding a CSV file gets.
+        encoding: As for `write_labelled`.
     """
 
     def lines() -> Iterator[bytes]:
@@ -174,7 +182,7 @@ def write_dialogues(
         write_rows(file, form, list(dict.fromkeys(name for row in rows for name in row)), rows, source)
     else:
         names = list(dict.fromkeys(name for line in lines() for row in rows_of(line) for name in row))
-        write_rows(file, form, names, (row for line in lines() for row in rows_of(line)), source)
+        write_rows(file, form, names, (row for line in lines() for row in rows_of(line)), source, encoding)
 
 
 def _write_list(file: BinaryIO, lines: Iterator[bytes]) -> None:
@@ -202,7 +210,7 @@ def _turn_rows(line: bytes) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def _write_rows(file: BinaryIO, form: str, labels: RowLabels, source: Source) -> None:
+def _write_rows(file: BinaryIO, form: str, labels: RowLabels, source: Source, encoding: str | None) -> None:
     findings = source.findings
     if form in _TYPED and findings.form in _TYPED and source.opened is not None:
         with source.opened() as opened:
@@ -210,7 +218,7 @@ def _write_rows(file: BinaryIO, form: str, labels: RowLabels, source: Source) ->
         return
     names = kept_columns(findings.names, list(labels.columns))
     wanted = [*names.values(), *labels.columns]
-    write_rows(file, form, wanted, labelled_rows(source.records(), labels, names), findings)
+    write_rows(file, form, wanted, labelled_rows(source.records(), labels, names), findings, encoding)
 
 
 def labelled_rows(records: Iterator[Record], labels: RowLabels, names: Mapping[str, str]) -> Iterator[dict[str, Any]]:

@@ -18,7 +18,6 @@ import pyarrow.parquet as pq
 from edos_dataset.analysis.label_system import OURS, LabelSystem, system_of_label_set
 from edos_dataset.label_sets import LabelSet, label_set_of, load_label_map
 from edos_dataset.releases.builders import data_folder
-from edos_dataset.releases.dialogues import records_of_ours, source_config
 from edos_dataset.releases.formats.faults import NothingLeft
 from edos_dataset.releases.formats.records import WANTED, Record
 from edos_dataset.releases.formats.selection import ALL, Selection
@@ -27,10 +26,10 @@ from edos_dataset.releases.labelled_rows import EDOS, labelled_rows, translated_
 from edos_dataset.releases.labelled_sets.label_sets import classes_of, label_set, meanings
 from edos_dataset.releases.labelled_sets.readers import SOURCES, LabelledDialogue
 from edos_dataset.releases.load import RAW_RELEASES, load
+from edos_dataset.releases.own_folders import files_of, labelled_schema, records_of_ours, source_configs
 from edos_dataset.runs.engines.datasets import quiet
-from edos_dataset.runs.folder import config_files
 from edos_dataset.runs.manifest import NAME, read_manifest
-from edos_dataset.runs.stores.paths import place_of, readable
+from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.text import nearest
 from edos_dataset.wording import counted
 
@@ -157,14 +156,14 @@ def open_reported(asked: Asked, scratch: Path, data: Path | None = None, reading
     folder, reading = place_of(asked.source), reading or Reading()
     if folder.is_dir() and not is_saved(folder):
         _only_the_hub_has_revisions(asked)
-        name = source_config(folder, asked.config)
+        configs = source_configs(folder, asked.config)
         manifest = read_manifest(folder) if (folder / NAME).exists() else None
-        files = config_files(folder, name)
+        files = files_of(folder, configs)
         system = _system_in(files)
         if reading.label_map is not None:
-            of_ours = partial(records_of_ours, folder, Selection(config=name))
+            of_ours = partial(records_of_ours, folder, Selection(config=asked.config))
             system, files = reading._replace(meant=ALL).spooled(of_ours, _labels_in(files), asked.source, scratch)
-        return Reported(asked, name, system, files, manifest, folder)
+        return Reported(asked, ", ".join(configs), system, files, manifest, folder)
     by_name = (*RAW_RELEASES, *SOURCES)
     if not folder.exists() and asked.source in by_name:
         _only_the_hub_has_revisions(asked)
@@ -211,9 +210,9 @@ def _system_in(files: Mapping[str, list[Path]]) -> LabelSystem:
 
 
 def _labels_in(files: Mapping[str, list[Path]]) -> LabelSet:
-    path = next((path for paths in files.values() for path in paths), None)
+    there = [path for paths in files.values() for path in paths]
     try:
-        return EDOS if path is None else label_set_of(pq.read_schema(readable(path)))
+        return label_set_of(labelled_schema(there)) if there else EDOS
     except (OSError, pa.ArrowException):
         return EDOS  # reading the rows will raise an error that says what is wrong
 

@@ -64,6 +64,24 @@ def test_tables_become_one_with_the_file_of_each_row(given, folder):
     assert ids(lines) == ["a.csv#1", "a.csv#2", "b.csv#1"]
 
 
+def test_columns_with_one_meaning_are_one(folder):
+    """Speakers, texts and ids of tables in two languages: one column each, named as in the first table."""
+    (folder / "c.csv").write_text("Gespräch;Sprecher;Nachricht;n\n1;Cem;Schade.;5\n1;Dana;Was?;6\n")
+    edos_dataset.label(["b.csv", "c.csv"], "fast", out="out.csv", top=1)
+    with (folder / "out.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == ["file", "id", "author", "text", "n", "label", "confidence"]
+    assert [row["author"] for row in rows] == ["Ann", "Bo", "Cem", "Dana"]
+    assert [row["text"] for row in rows] == ["Great news!", "I am sad.", "Schade.", "Was?"]
+    lines = edos_dataset.label(["b.csv", "c.csv"], "fast")
+    assert [turn["speaker"] for line in lines for turn in line["turns"]] == ["Ann", "Bo", "Cem", "Dana"]
+    assert not any({"author", "Sprecher"} & set(turn) for line in lines for turn in line["turns"])
+    with_chat = edos_dataset.label(["b.csv", "chats/Chat with Ben.txt"], "fast")
+    assert [turn["speaker"] for line in with_chat for turn in line["turns"]] == ["Ann", "Bo", "Anna", "Ben"]
+    [alone, _] = edos_dataset.label(["b.csv", "a.csv"], "fast")[:2]
+    assert alone["turns"][0]["author"] == "Ann", "one name stays"
+
+
 def test_bad_files_are_named_before_anything_is_labelled(folder):
     (folder / "chats" / "users.json").write_text('{"id": 7}')
     done = edos("label", "chats", "a.csv", "--out", "out.jsonl", "--model", "fast")

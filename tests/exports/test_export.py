@@ -127,7 +127,9 @@ def test_files_of_splits(folder, tmp_path):
 
 
 def test_a_table_comes_back_with_its_columns(table, tmp_path):
-    edos_dataset.export(table, to="csv", out=tmp_path / "out.csv")
+    edos_dataset.export(table, to="csv", out=tmp_path / "out.csv", out_encoding="utf-8-sig")
+    assert (tmp_path / "out.csv").read_bytes().startswith(b"\xef\xbb\xbf")
+    edos_dataset.export(table, to="csv", out=tmp_path / "out.csv", force=True)
     with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [(row["dialogue_id"], row["speaker"], row["text"], row["label"]) for row in rows] == DIALOGUES
@@ -226,6 +228,7 @@ def test_speech_is_valid_xml(table, tmp_path):
     [
         (["--to", "mp3"], 2, "expected one of messages"),
         (["--to", "messages", "--out", "x.csv"], 1, "is written as .jsonl, .json, .parquet"),
+        (["--to", "srt", "--out", "x", "--out-encoding", "utf-8"], 1, "--out-encoding is for CSV and TSV"),
         (["--to", "srt", "--system", "x"], 2, "--system is for --to messages, sharegpt"),
         (["--to", "messages", "--system", "{mood}"], 1, "expected {label} or {speaker}"),
         (["--to", "messages", "--config", "os", "--system", "{label}"], 1, "has no labels"),

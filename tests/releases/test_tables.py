@@ -158,6 +158,22 @@ def test_standard_input_and_output(form, tmp_path):
     assert [row["Author"] for row in csv.DictReader(io.StringIO(done.stdout))] == ["Ann", "Zoë", "Bo"]
 
 
+def test_the_encoding_of_a_table_is_chosen(tmp_path):
+    """Excel needs a byte order mark; without the option plain UTF-8 gives plain UTF-8, which scripts read."""
+    path, marked = written(tmp_path / "in.csv"), b"\xef\xbb\xbf"
+    for options, begin in (({}, b"Conv"), ({"out_encoding": "utf-8-sig"}, marked), ({"out_encoding": "utf-8"}, b"C")):
+        edos_dataset.label(path, "fast", out=tmp_path / "out.csv", **options, force=True)
+        content = (tmp_path / "out.csv").read_bytes()
+        assert content.startswith(begin) and read(tmp_path / "out.csv")["Author"].tolist() == ["Ann", "Zoë", "Bo"]
+    for name, encoding, told in (
+        ("a.csv", "latin-1", "expected utf-8 or utf-8-sig"),
+        ("a.jsonl", "utf-8", "is for CSV"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            edos_dataset.label(path, "fast", out=tmp_path / name, out_encoding=encoding)
+        assert not (tmp_path / name).exists()
+
+
 def test_a_table_of_german_excel(tmp_path):
     path = tmp_path / "in.csv"
     path.write_bytes(GERMAN.encode("cp1252"))

@@ -43,6 +43,7 @@ class Findings:
         encoding: Encoding of a text file.
         records: Number of its records, bad ones included; 0 if it has none.
         files: Names of the files, if there are several.
+        renamed: Name of such a file → its column → that of the same meaning in the file before it, if it differs.
     """
 
     bad: Counter[str] = field(default_factory=Counter)
@@ -56,6 +57,7 @@ class Findings:
     encoding: str = "utf-8"
     records: int = 0
     files: list[str] = field(default_factory=list)
+    renamed: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 class Faults:

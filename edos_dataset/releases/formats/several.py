@@ -4,11 +4,12 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from glob import has_magic
 from pathlib import Path, PurePath
 from typing import Any
 
+from edos_dataset.releases.formats.columns import Columns, columns_of
 from edos_dataset.releases.formats.faults import Findings
 from edos_dataset.releases.formats.forms import form_by_name
 from edos_dataset.releases.formats.readers import STDIN
@@ -24,6 +25,7 @@ from edos_dataset.wording import counted
 _FILE = ("file", "source_file", "edos_file")
 """Names of the column with the file in a table; the first one that no file has."""
 _MOST = 5
+_SPEAKER = "speaker"
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,10 @@ class SeveralFiles:
             ValueError: files have no dialogues, or something else among them, and bad ones are not to be left out.
         """
         found = self._surveyed(meant, findings)
+        speakers = _speaker_columns(found, meant)
         start = 0
         for name, own in found.items():
-            for dialogue in read_given(self.files[name], meant):
+            for dialogue in read_given(self.files[name], replace(meant, speaker_column=speakers[name])):
                 rows = None if dialogue.rows is None else [start + row for row in dialogue.rows]
                 yield dialogue._replace(id=_id_in(dialogue.id, name), rows=rows)
             start += own.records
@@ -61,8 +64,10 @@ class SeveralFiles:
         """Yield the records of the files that `dialogues` read, with their file in the first column of `findings`."""
         column = next(iter(findings.names))
         for name in findings.files:
+            renamed = findings.renamed.get(name, {})
             for record in read_records(self.files[name], meant):
-                yield record._replace(value={column: name, **record.value})
+                value = {renamed.get(key, key): cell for key, cell in record.value.items()} if renamed else record.value
+                yield record._replace(value={column: name, **value})
 
     def _surveyed(self, meant: Selection, findings: Findings) -> dict[str, Findings]:
         """Return the findings about each file that has dialogues, and add them to those about all."""
@@ -84,6 +89,7 @@ class SeveralFiles:
         if faults:
             findings.bad["file"] += len(faults)
             findings.warnings.append(f"{counted(len(faults), 'files')} left out: {_some(list(faults.values()), '; ')}")
+        findings.renamed = _same_columns(found, meant)
         _merge(found, findings)
         return found
 
@@ -182,10 +188,39 @@ def _some(texts: Sequence[str], between: str) -> str:
     return between.join(texts[:_MOST]) + more
 
 
+def _speaker_columns(found: dict[str, Findings], meant: Selection) -> dict[str, str | None]:
+    """Return for each file the column that becomes `speaker`, None where speakers keep the name of their column: where
+    all files have the same one. Files of whole dialogues, such as chats, have the name `speaker`.
+    """
+    if meant.speaker_column is not None:
+        return dict.fromkeys(found, meant.speaker_column)
+    own = {name: columns_of(tuple(of.names), meant).speaker for name, of in found.items() if of.has_rows}
+    if len({own.get(name, _SPEAKER) for name in found} - {None}) < 2:
+        return dict.fromkeys(found)
+    return {name: column if (column := own.get(name)) != _SPEAKER else None for name in found}
+
+
+def _same_columns(found: dict[str, Findings], meant: Selection) -> dict[str, dict[str, str]]:
+    """Return for each table its columns of ids, speakers and texts that the first table with such a column calls
+    otherwise, with that name: the tables become one, in which they are one column.
+    """
+    first: dict[str, str] = {}
+    renamed: dict[str, dict[str, str]] = {}
+    for name, own in found.items():
+        columns = columns_of(tuple(own.names), meant) if own.has_rows else Columns()
+        for meaning in ("id", "speaker", "text"):
+            column: str | None = getattr(columns, meaning)
+            if column is not None and first.setdefault(meaning, column) not in own.names:
+                renamed.setdefault(name, {})[column] = first[meaning]
+    return renamed
+
+
 def _merge(found: dict[str, Findings], into: Findings) -> None:
     """Add the findings about several files to those about all of them."""
     first = next(iter(found.values()))
-    names = dict.fromkeys(name for own in found.values() for name in own.names)
+    names = dict.fromkeys(
+        into.renamed.get(file, {}).get(name, name) for file, own in found.items() for name in own.names
+    )
     into.files = list(found)
     into.has_rows = all(own.has_rows for own in found.values())
     into.names = {next(name for name in _FILE if name not in names): None, **names}

@@ -19,6 +19,9 @@ from edos_dataset.releases.formats.forms import SUFFIXES, WRITTEN
 _MOST_ROWS, _MOST_CHARACTERS = 1 << 20, (1 << 15) - 1
 """Maximum numbers of rows of a sheet and of characters of a cell."""
 
+ENCODINGS = ("utf-8", "utf-8-sig")
+"""Encodings of CSV: the second one begins with a byte order mark, by which Excel knows UTF-8."""
+
 _ROWS = 10_000
 
 
@@ -41,12 +44,17 @@ def form_of(out: str | Path, form: str | None = None) -> str:
     return known if known in WRITTEN else "jsonl"
 
 
-def check_writable(form: str) -> None:
-    """Check that the library for a format is installed, to fail before anything is read.
+def check_writable(form: str, encoding: str | None = None) -> None:
+    """Check that a format can be written in an encoding, one of ENCODINGS, to fail before anything is read.
 
     Raises:
-        ImportError: It is not installed; the message names the command that installs it.
+        ValueError: The encoding is unknown, or the format has none to choose.
+        ImportError: The library of the format is not installed; the message names the command that installs it.
     """
+    if encoding is not None and encoding not in ENCODINGS:
+        raise ValueError(f"unknown --out-encoding {encoding!r}: expected {' or '.join(ENCODINGS)}")
+    if encoding is not None and form not in ("csv", "tsv"):
+        raise ValueError(f"--out-encoding is for CSV and TSV, and the output is {form}: leave it out")
     if form != "xlsx":
         return
     try:
@@ -56,7 +64,12 @@ def check_writable(form: str) -> None:
 
 
 def write_rows(
-    file: BinaryIO, form: str, names: Sequence[str], rows: Iterable[Mapping[str, Any]], source: Findings
+    file: BinaryIO,
+    form: str,
+    names: Sequence[str],
+    rows: Iterable[Mapping[str, Any]],
+    source: Findings,
+    encoding: str | None = None,
 ) -> None:
     """Write a table.
 
@@ -66,6 +79,7 @@ def write_rows(
         names: Its columns.
         rows: Its rows; a missing value leaves the cell empty.
         source: Findings about the source, whose delimiter and encoding a CSV file gets.
+        encoding: One of ENCODINGS for CSV; by default that which suits the source.
 
     Raises:
         ValueError: The table is too large for a workbook.
@@ -80,7 +94,8 @@ def write_rows(
         table = pa.table({name: typed(column) for name, column in columns.items()})
         write_tables(file, form, iter([table]))
     else:
-        _write_csv(file, "\t" if form == "tsv" else ";" if source.delimiter == ";" else ",", names, rows, source)
+        delimiter = "\t" if form == "tsv" else ";" if source.delimiter == ";" else ","
+        _write_csv(file, encoding or _encoding_like(source), delimiter, names, rows)
 
 
 def write_tables(file: BinaryIO, form: str, tables: Iterator[pa.Table]) -> None:
@@ -126,12 +141,18 @@ def _has_decimal_commas(rows: Iterable[Mapping[str, Any]]) -> bool:
     return commas and not any(re.fullmatch(r"-?\d+\.\d+", value) for value in values)
 
 
+def _encoding_like(source: Findings) -> str:
+    """Return the encoding of CSV for a source: that for Excel if it was a workbook or not plain UTF-8. Programs that
+    wrote plain UTF-8 read it, and some take a byte order mark for part of the first column's name.
+    """
+    of_excel = source.form == "xlsx" or (source.form == "csv" and source.encoding != "utf-8")
+    return ENCODINGS[1] if of_excel else ENCODINGS[0]
+
+
 def _write_csv(
-    file: BinaryIO, delimiter: str, names: Sequence[str], rows: Iterable[Mapping[str, Any]], source: Findings
+    file: BinaryIO, encoding: str, delimiter: str, names: Sequence[str], rows: Iterable[Mapping[str, Any]]
 ) -> None:
-    """Write UTF-8; with a byte order mark, which Excel needs, if the source was a workbook or not plain UTF-8."""
-    marked = source.form == "xlsx" or (source.form == "csv" and source.encoding != "utf-8")
-    text = io.TextIOWrapper(file, "utf-8-sig" if marked else "utf-8", newline="")
+    text = io.TextIOWrapper(file, encoding, newline="")
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     writer.writerow(names)
     rows = iter(rows)
