@@ -3,9 +3,13 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from edos_dataset.crowd.answers import are_of_hits, label_table
 from edos_dataset.crowd.assignments import answer_lines
@@ -47,15 +51,15 @@ from edos_dataset.crowd.selection import BELOW, CONFIDENT, GUESSED, STEPS
 from edos_dataset.crowd.store import Store, alias_of
 from edos_dataset.crowd.text_files import read_objects
 from edos_dataset.crowd.turn_tasks import tasks_of_turns
-from edos_dataset.label_sets import DEFAULT, LabelMap, LabelSet, load_label_map, load_label_set
+from edos_dataset.label_sets import DEFAULT, LabelMap, LabelSet, label_set_of, load_label_map, load_label_set
 from edos_dataset.releases.formats.selection import Selection
 from edos_dataset.releases.formats.sources import read_records
-from edos_dataset.releases.labelled_rows import labelled_rows
+from edos_dataset.releases.labelled_rows import EDOS, label_set_said, labelled_rows
 from edos_dataset.runs.arguments import check_file
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.folder import check_out_file
 from edos_dataset.runs.shards import write_text
-from edos_dataset.runs.stores.paths import place_of
+from edos_dataset.runs.stores.paths import place_of, readable
 
 
 def selection_report(
@@ -117,14 +121,16 @@ def make_batch(
         workers: different people per HIT; by default as in the papers.
         reward: US dollars per HIT.
         bonus: bonus in US dollars for a HIT done well.
-        label_set: labels to choose from; by default those that the source names, else those of EDOS.
+        label_set: labels to choose from; by default those that the source names, else the built-in ones that its
+            labels are of, else those of EDOS.
         label_map: label set or map into which these are translated, with the suggestions.
         openings: of dialogues, ask about first turns too, as for `tasks_of_turns`.
 
     Raises:
         ValueError: the sources are of no known form, do not fit the kind, or are incomplete.
     """
-    found: Task = "judging" if len(sources) > 1 or _is_judged(sources[0]) else "labelling"
+    first = _first_object(sources)
+    found: Task = "judging" if first is None or "answers" in first else "labelling"
     if kind not in (None, found):
         raise ValueError(
             f"kind is {kind!r}, and {sources[0]} is for {found!r}"
@@ -132,10 +138,14 @@ def make_batch(
             else f"kind is {kind!r}: give one of {', '.join(get_args(Task))}"
         )
     paid: dict[str, Any] = {"workers": workers or WORKERS[found], "reward": reward, "bonus": bonus, "seed": seed}
-    if found == "labelling":
+    if first is not None and found == "labelling":
         if rows:
             raise ValueError(f"{sources[0]} holds dialogues to label, which have no rows: leave --row out")
-        tasks, labels = _translated_tasks(place_of(sources[0]), label_set, label_map, openings)
+        labels = _labels(place_of(sources[0]), first, label_set)
+        tasks = _tasks(place_of(sources[0]), first, labels, openings)
+        if label_map is not None:
+            mapped = load_label_map(label_map, labels)
+            tasks, labels = [_translated(task, mapped) for task in tasks], mapped.target
         return _labelling(tasks, labels, read_quiz(quiz, labels), size or 15, checks, paid)
     for name, given in (("--label-set", label_set), ("--map", label_map), ("--quiz", quiz)):
         if given is not None:
@@ -162,21 +172,6 @@ def read_guideline(path: Path) -> str:
     return text
 
 
-def _translated_tasks(
-    path: Path,
-    label_set: "str | Path | LabelSet | Sequence[str] | None",
-    label_map: "str | Path | LabelSet | LabelMap | None",
-    openings: bool,
-) -> tuple[list[dict[str, Any]], LabelSet]:
-    """Return the tasks of a file and the labels to choose from."""
-    labels = _labels(path, label_set)
-    tasks = _tasks(path, labels, openings)
-    if label_map is None:
-        return tasks, labels
-    mapped = load_label_map(label_map, labels)
-    return [_translated(task, mapped) for task in tasks], mapped.target
-
-
 def _translated(task: dict[str, Any], mapped: LabelMap) -> dict[str, Any]:
     """Return a task whose suggestions are labels of a map's target."""
     top = list(dict.fromkeys(name for label in task["top"] if (name := mapped(label)) is not None))
@@ -198,28 +193,35 @@ def _labelling(
     return Batch("labelling", hits, input=hash_json([tasks, quiz]), label_set=own, **paid)
 
 
-def _is_judged(source: str) -> bool:
-    path = place_of(source)
-    if path.is_dir() or ("=" in source and not path.exists()):
-        return True
-    return "answers" in _first_object(path)
-
-
-def _first_object(path: Path) -> dict[str, Any]:
-    """Return the first object of a file of JSON lines; of another file an empty one."""
+def _first_object(sources: Sequence[str]) -> dict[str, Any] | None:
+    """Return the first object of a file of JSON lines, of another file an empty one; None for anything but a file."""
+    path = place_of(sources[0])
+    if len(sources) > 1 or path.is_dir() or ("=" in sources[0] and not path.exists()):
+        return None
     try:
         return next(read_objects(path, "an object"), (0, dict[str, Any]()))[1]
-    except (ValueError, IsADirectoryError):
+    except ValueError:
         return {}
 
 
-def _labels(path: Path, label_set: "str | Path | LabelSet | Sequence[str] | None") -> LabelSet:
-    return label_set_of_tasks(path, _first_object(path)) if label_set is None else load_label_set(label_set)
+def _labels(
+    path: Path, first: Mapping[str, Any], label_set: "str | Path | LabelSet | Sequence[str] | None"
+) -> LabelSet:
+    """Return the given label set, else the one that a file, whose first object is known, says."""
+    if label_set is not None:
+        return load_label_set(label_set)
+    if "task" in first or "label_set" in first:
+        return label_set_of_tasks(path, first)
+    with suppress(pa.ArrowException, OSError):
+        schema = pq.read_schema(readable(path))
+        if schema.metadata and label_set_of(schema) != EDOS:
+            return label_set_of(schema)
+    return label_set_said(read_records(str(path), Selection())) or EDOS
 
 
-def _tasks(path: Path, labels: LabelSet, openings: bool) -> list[dict[str, Any]]:
+def _tasks(path: Path, first: Mapping[str, Any], labels: LabelSet, openings: bool) -> list[dict[str, Any]]:
     """Return the tasks of `crowd.select`, or one for each turn of a file of dialogues."""
-    if "task" in _first_object(path):
+    if "task" in first:
         return read_tasks(path, labels)
     rows = labelled_rows(lambda: read_records(str(path), Selection()), labels)
     return tasks_of_turns((row for _, row in rows), labels, openings=openings)
@@ -353,7 +355,7 @@ def open_questions(source: Path) -> Questions:
         batch = read_batch(source)
         return Questions(batch.hits, batch.kind == "judging", batch.workers, batch.labels)
     check_file(source, "the folder of a batch, or the file of `edos crowd select`")
-    labels = _labels(source, None)
+    labels = label_set_of_tasks(source, _first_object([str(source)]) or {})
     items = [
         Item(
             task["task"],

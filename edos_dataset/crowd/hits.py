@@ -255,7 +255,7 @@ MATRIX, REFERENCES = "matrix.json", ("RT", "GT")
 
 
 def label_set_of_tasks(path: Path, first: Mapping[str, Any]) -> LabelSet:
-    """Return the label set that the first object of a file names; by default that of EDOS.
+    """Return the label set that the first object of a file of tasks names; by default that of EDOS.
 
     Raises:
         ValueError: it is a custom label set, which must be given.

@@ -80,7 +80,7 @@ def naming(labeler: Labeler, label_set: Given, multi_label: bool = False) -> Lab
         return labeler.naming(labeler.label_set if label_set is None else load_label_set(label_set), multi_label)
     if multi_label:
         raise ValueError(f"--multi-label is for models at an endpoint, {PREFIX}MODEL; others say themselves how many")
-    if label_set is not None and isinstance(labeler, CheckedLabeler) and not labeler.names_labels:
+    if label_set is not None and isinstance(labeler, CheckedLabeler):
         return labeler.naming(load_label_set(label_set))
     return labeler
 

@@ -1,10 +1,12 @@
 """Records of any form, in files or on the Hub, as dialogues whose turns have ids of labels."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any
 
-from edos_dataset.label_sets import DEFAULT, LabelMap, LabelSet, load_label_set
+from edos_dataset.label_sets import BUILT_IN, DEFAULT, LabelMap, LabelSet, load_label_set
 from edos_dataset.releases.formats.columns import Columns, columns_of, named
 from edos_dataset.releases.formats.faults import BadRecord
 from edos_dataset.releases.formats.grouping import grouped, in_order, runs_of
@@ -18,6 +20,8 @@ _FILM = ("document_id", "film", "film_id")
 
 Row = dict[str, Any]
 EDOS = load_label_set(DEFAULT)
+_LABEL = re.compile(r"label(_\d+)?")
+_LOOKED_AT = 10_000
 
 
 def labelled_rows(
@@ -55,6 +59,33 @@ def labelled_rows(
         turns = in_order(one)
         split, row = turns[0].record.value
         yield split, {**row, "turns": [each for turn in turns for each in turn.record.value[1]["turns"]]}
+
+
+def label_set_said(records: Iterable[Record]) -> LabelSet | None:
+    """Return the label set that the labels in the first records are of: EDOS if they are all of it, else the built-in
+    set with just these labels, or the only one that has them all; None if there is no such set.
+    """
+    names = dict.fromkeys(name for record in islice(records, _LOOKED_AT) for name in _labels_in(record.value))
+    sets = [load_label_set(name) for name in BUILT_IN]
+    knowing = [labels for labels in sets if all(labels.find(name) is not None for name in names)]
+    if EDOS in knowing:
+        return EDOS
+    same = [labels for labels in knowing if len(labels) == len(names)]
+    return (same or knowing)[0] if same or len(knowing) == 1 else None
+
+
+def _labels_in(value: object) -> Iterator[str]:
+    """Yield the names of labels in a record or turn: those of the turn, and the most probable ones."""
+    if not isinstance(value, Mapping):
+        return
+    names = [str(name) for name in value]
+    found = [value[name] for name in names if _LABEL.fullmatch(name)]
+    found += [each.get("label") for each in value.get("top") or () if isinstance(each, Mapping)]
+    yield from (each for each in found if isinstance(each, str) and each)
+    dialogue = columns_of(tuple(names)).dialogue
+    many = value[dialogue] if dialogue is not None else None
+    for turn in many if isinstance(many, list) else ():
+        yield from _labels_in(turn)
 
 
 def _labelled(

@@ -22,7 +22,7 @@ from edos_dataset.releases.formats.faults import NothingLeft
 from edos_dataset.releases.formats.records import WANTED, Record
 from edos_dataset.releases.formats.selection import ALL, Selection
 from edos_dataset.releases.formats.sources import check_source, is_saved, rereadable_records
-from edos_dataset.releases.labelled_rows import EDOS, labelled_rows, translated_rows
+from edos_dataset.releases.labelled_rows import EDOS, label_set_said, labelled_rows, translated_rows
 from edos_dataset.releases.labelled_sets.label_sets import classes_of, label_set, meanings
 from edos_dataset.releases.labelled_sets.readers import SOURCES, LabelledDialogue
 from edos_dataset.releases.load import RAW_RELEASES, load
@@ -109,8 +109,8 @@ class Reading(NamedTuple):
     """How the records of files and of datasets on the Hub are read, and what their labels become.
 
     Attributes:
-        labels: Label set of a file; by default that of EDOS. Folders of ours and labelled sets say themselves which
-            they have.
+        labels: Label set of a file; by default the built-in one that its labels are of, else EDOS. Folders of ours and
+            labelled sets say themselves which they have.
         label_map: Label set or map, as `load_label_map` takes it, into which labels are translated, also of folders.
         meant: Columns of a file, and what is left out.
         label_column: Column of its labels; by default `label`.
@@ -183,10 +183,14 @@ def open_reported(asked: Asked, scratch: Path, data: Path | None = None, reading
     meant = replace(reading.meant, config=asked.config, revision=asked.revision)
     reading = reading._replace(meant=meant)
     with rereadable_records(asked.source, meant) as again:
-        system, files = reading.spooled(again, reading.labels or EDOS, asked.source, scratch)
+        system, files = reading.spooled(again, reading.labels or _labels_said(again, reading), asked.source, scratch)
     if not files:
         raise ValueError(f"{asked.source} contains no dialogues: expected {WANTED}")
     return Reported(asked, asked.config, system, files)
+
+
+def _labels_said(again: Callable[[], Iterable[Record]], reading: Reading) -> LabelSet:
+    return (label_set_said(again()) if reading.label_column is None else None) or EDOS
 
 
 def _check_data(name: str, data: Path | None) -> None:

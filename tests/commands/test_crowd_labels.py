@@ -3,12 +3,15 @@
 import json
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import edos_dataset
 from crowd_tables import ByFirstWord
 from edos_dataset import crowd
 from edos_dataset.augmentation.steps import SpreadStep
+from edos_dataset.commands import crowd_batches
 from edos_dataset.crowd import seed as seeds
 from edos_dataset.crowd.answers import read_labelled
 from edos_dataset.crowd.assignments import Assignment, Work
@@ -16,7 +19,7 @@ from edos_dataset.crowd.batches import read_batch
 from edos_dataset.crowd.mturk.questions import form_page
 from edos_dataset.crowd.names import MISSING, read_answer
 from edos_dataset.crowd.store import Store
-from edos_dataset.label_sets import LabelSet, load_label_set
+from edos_dataset.label_sets import LabelSet, load_label_set, with_label_set
 from edos_dataset.labeling.models.linear import LinearHead, LinearLabeler
 from edos_dataset.web.crowd import pages
 
@@ -111,6 +114,48 @@ def test_a_batch_keeps_its_labels(tmp_path):
     tasks.write_text(json.dumps({**row, "label_set": "moods"}) + "\n")
     with pytest.raises(ValueError, match="has labels of the set 'moods': give its file by label_set=FILE"):
         crowd.make_hits(tasks, tmp_path / "other")
+
+
+def _labelled(out, top, label_map="ekman7"):
+    edos_dataset.label([["I lost my job.", "Oh no!"]], "fast", out=out, label_map=label_map, top=top)
+    return out
+
+
+@pytest.mark.parametrize(
+    ("name", "top", "label_map", "found"),
+    [
+        ("all.jsonl", 7, "ekman7", "ekman7"),
+        ("all.csv", 3, "sentiment3", "sentiment3"),
+        ("ours.jsonl", 3, None, "edos41"),
+    ],
+)
+def test_a_labelled_table_says_its_labels(name, top, label_map, found, tmp_path):
+    crowd.make_hits(_labelled(tmp_path / name, top, label_map), tmp_path / "batch")
+    assert read_batch(tmp_path / "batch").labels.name == found
+
+
+def test_a_file_of_a_labelled_folder_says_its_labels(tmp_path):
+    labels = LabelSet.of_labels(["calm", "tense", "flat"])
+    turns = [[{"text": "Hello.", "label": 1}, {"text": "Oh.", "label": 2}]]
+    kind = pa.list_(pa.struct({"text": pa.string(), "label": pa.int64()}))
+    table = with_label_set(pa.table({"dialogue_id": ["a"], "turns": pa.array(turns, kind)}), labels)
+    pq.write_table(table, tmp_path / "a.parquet")
+    crowd.make_hits(tmp_path / "a.parquet", tmp_path / "batch")
+    assert read_batch(tmp_path / "batch").labels.labels == ("calm", "tense", "flat")
+
+
+def test_labels_of_several_sets_are_asked_for(tmp_path):
+    rows = [{"dialogue_id": "a", "turns": [{"text": "Hi.", "label": "joy"}, {"text": "No.", "label": "anger"}]}]
+    (tmp_path / "in.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(ValueError, match="unknown label 'joy'.* give label_set=NAME"):
+        crowd.make_hits(tmp_path / "in.jsonl", tmp_path / "batch")
+
+
+def test_the_first_object_is_read_once(tmp_path, monkeypatch):
+    given, opened = [], crowd_batches.read_objects
+    monkeypatch.setattr(crowd_batches, "read_objects", lambda *asked: given.append(asked) or opened(*asked))
+    crowd.make_hits(_labelled(tmp_path / "in.jsonl", 7), tmp_path / "batch")
+    assert len(given) == 1
 
 
 def test_what_is_typed_is_read_by_the_set(answers, tmp_path):

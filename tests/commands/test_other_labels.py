@@ -11,6 +11,7 @@ import edos_dataset
 from command_line import edos
 from edos_dataset.label_sets import load_label_set
 from edos_dataset.labeling.models.base import Labeler
+from edos_dataset.labeling.models.labelers import load_labeler, register_labeler
 from edos_dataset.labeling.stages import AnnotateDialogues, LabelTurns
 from edos_dataset.runs.pipeline import Stage
 from small_models import save_plain_classifier
@@ -69,6 +70,41 @@ def test_a_function_whose_labels_are_named():
     assert names(edos_dataset.label(DIALOGUES, goemotions, label_set="goemotions28", label_map=own)) == [
         *["low", "low", "high"]
     ]
+
+
+def by_name(dialogues):
+    return [{"high": 0.9, "low": 0.1} if "won" in turn else {"low": 1, "high": 0} for d in dialogues for turn in d]
+
+
+def as_listed(dialogues):
+    """What a pipeline returns for texts."""
+    return [[{"label": name, "score": share} for name, share in turn.items()] for turn in by_name(dialogues)]
+
+
+def without_zeros(dialogues):
+    return [{"high": 1} if "won" in turn else {"low": 1} for turns in dialogues for turn in turns]
+
+
+def edos_names(dialogues):
+    return [{"sad": 0.6, "joyful": 0.4} for turns in dialogues for _ in turns]
+
+
+@pytest.mark.parametrize("function", [by_name, as_listed])
+def test_a_function_that_names_its_labels_makes_a_set_of_them(function, tmp_path):
+    assert names(edos_dataset.label(DIALOGUES, function)) == ["low", "low", "high"]
+    done = edos_dataset.label(DIALOGUES, function, out=tmp_path / "out.jsonl", workers=1)
+    assert sorted(load_labeler(register_labeler(function)).label_set.labels) == ["high", "low"] and done["turns"] == 3
+    both = edos_dataset.label(DIALOGUES, function, label_map={"high": "joy", "low": "sadness"})
+    assert names(both) == ["sadness", "sadness", "joy"]
+    assert names(edos_dataset.label(DIALOGUES, function, label_set=["high", "low", "flat"])) == ["low", "low", "high"]
+
+
+def test_the_names_of_a_function_are_those_of_its_set():
+    assert {turn["confidence"] for row in edos_dataset.label(DIALOGUES, edos_names) for turn in row["turns"]} == {0.6}
+    assert load_labeler(register_labeler(edos_names)).label_set.name == "edos41"
+    assert names(edos_dataset.label(DIALOGUES, without_zeros, label_set=["low", "high"])) == ["low", "low", "high"]
+    with pytest.raises(ValueError, match="unknown label 'low'.*or label_set=NAME"):
+        edos_dataset.label(DIALOGUES, without_zeros)
 
 
 def test_a_turn_with_several_labels():
@@ -164,10 +200,13 @@ def test_a_report_is_on_the_labels_of_the_folder_and_of_a_file_on_those_that_are
     found = edos_dataset.report(str(folder / "edos"), out=tmp_path / "a.html", **given)
     assert found["data"][0]["labels"]["names"] == EKMAN and found["data"][0]["labels"]["kinds"][-1] == "neutral"
     lines = tmp_path / "lines.jsonl"
-    lines.write_text(json.dumps({"dialogue_id": "a", "turns": [{"text": "Hi.", "label": "positive"}]}) + "\n")
-    with pytest.raises(ValueError, match="line 1, turn 1: unknown label 'positive'.* give label_set=NAME"):
+    lines.write_text(json.dumps({"dialogue_id": "a", "turns": [{"text": "Hi.", "label": "joy"}]}) + "\n")
+    with pytest.raises(ValueError, match="line 1, turn 1: unknown label 'joy'.* give label_set=NAME"):
         edos_dataset.report(str(lines), out=tmp_path / "b.html", **given)
-    found = edos_dataset.report(str(lines), out=tmp_path / "b.html", label_set="sentiment3", **given)
+    found = edos_dataset.report(str(lines), out=tmp_path / "b.html", label_set="ekman7", **given)
+    assert found["data"][0]["labels"]["of"] == "ekman7"
+    lines.write_text(lines.read_text().replace("joy", "positive"))  # of one built-in set only
+    found = edos_dataset.report(str(lines), out=tmp_path / "c.html", **given)
     assert found["data"][0]["labels"]["of"] == "sentiment3"
 
 

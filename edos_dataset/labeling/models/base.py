@@ -202,7 +202,7 @@ def check_probabilities(
     labels = labels or Labeler.label_set
     turns, width = sum(map(len, dialogues)), len(labels)
     if isinstance(found, list | tuple) and found and all(isinstance(label, str) for label in found):
-        found = np.eye(width, dtype=np.float32)[[_named(label, labels) for label in found]]
+        found = np.eye(width, dtype=np.float32)[[label_id(label, labels) for label in found]]
     try:
         probabilities: Floats = np.asarray(found, dtype=np.float32)
     except (TypeError, ValueError) as error:
@@ -231,7 +231,12 @@ def _check_rows(probabilities: Floats, exclusive: bool) -> None:
 _REMEDY = "; if these are other labels, name them: an attribute `label_set` of the labeler, or --label-set NAME|FILE"
 
 
-def _named(name: str, labels: LabelSet) -> int:
+def label_id(name: str, labels: LabelSet) -> int:
+    """Return the id of a label that a labeler returned.
+
+    Raises:
+        ValueError: it is none of its label set; the message says how to name that.
+    """
     if (found := labels.find(name)) is None:
         raise ValueError(labels.unknown(name) + _REMEDY)
     return found

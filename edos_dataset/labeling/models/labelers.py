@@ -12,14 +12,15 @@ A custom labeler is a function from dialogues to labels, or a subclass of `Label
   where `make_labeler(device, batch_tokens)` returns the labeler; its arguments are those of `load_labeler`.
 
 It predicts the labels of EDOS unless it has an attribute `label_set`: a `LabelSet`, the name or file of one, or a list
-of label names. With an attribute `threshold`, a turn can have several labels: those with at least that probability.
+of label names; or unless it is a function that returns probabilities by label, whose labels then are the set. With an
+attribute `threshold`, a turn can have several labels: those with at least that probability.
 
 A labeler must be the same in every process: its `identity` decides which finished shards of a run are reused.
 """
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -35,11 +36,11 @@ from edos_dataset.labeling.models.base import (
     check_probabilities,
     dialogues_given,
     history_refused,
-    identity_of,
     label_set_given,
 )
 from edos_dataset.labeling.models.endpoint.labeler import HISTORY, EndpointLabeler
 from edos_dataset.labeling.models.endpoint.settings import PREFIX, Endpoint
+from edos_dataset.labeling.models.functions import FunctionLabeler, in_columns
 from edos_dataset.labeling.models.linear import LinearHead, LinearLabeler
 from edos_dataset.labeling.models.saved_labelers import ContextLabeler, SavedLabeler, TransformerLabeler, sees_vectors
 from edos_dataset.labeling.models.saved_model import model_digest
@@ -60,7 +61,7 @@ class CheckedLabeler(Labeler):
     """Wraps a labeler of a user or another package, and checks its input and output.
 
     Attributes:
-        names_labels: whether the labeler states which labels it predicts.
+        names_labels: whether the labeler states which labels it predicts, by name or by what it returns.
 
     Args:
         labeler: the labeler.
@@ -74,10 +75,15 @@ class CheckedLabeler(Labeler):
         self.threshold = getattr(labeler, "threshold", None)
         named = getattr(labeler, "label_set", Labeler.label_set)
         self.names_labels = named is not Labeler.label_set
+        self._found = isinstance(labeler, FunctionLabeler) and labeler.found
         self.label_set = label_set_given(named)
 
     def naming(self, labels: LabelSet) -> "CheckedLabeler":
-        """Return the same labeler with its labels taken from a label set."""
+        """Return the same labeler with its labels taken from a label set, if that has all that it names."""
+        if self.names_labels and not (
+            self._found and all(labels.find(name) is not None for name in self.label_set.labels)
+        ):
+            return self
         changed = CheckedLabeler(self._labeler, self._name)
         changed.label_set = labels
         return changed
@@ -105,28 +111,10 @@ class CheckedLabeler(Labeler):
         """
         given = dialogues_given(dialogues)
         try:
-            found = self._labeler.predict_proba(given)
+            found = in_columns(self._labeler.predict_proba(given), self.label_set)
             return check_probabilities(found, given, self.label_set, self.threshold is None)
         except Exception as error:  # the labeler's code can raise anything
             raise ValueError(f"the labeler {self._name} failed: {type(error).__name__}: {error}") from error
-
-
-class _FunctionLabeler(Labeler):
-    """A labeler made of a function from dialogues to the labels or probabilities of their turns."""
-
-    context = None
-
-    def __init__(self, function: Callable[[list[list[str]]], Any]) -> None:
-        self._function = function
-        self.label_set = getattr(function, "label_set", Labeler.label_set)
-        self.threshold = getattr(function, "threshold", None)
-
-    @property
-    def identity(self) -> str:
-        return identity_of(self._function)
-
-    def predict_proba(self, dialogues: Sequence[Sequence[str]]) -> Any:  # noqa: ANN401 - checked later
-        return self._function([list(turns) for turns in dialogues])
 
 
 def register_labeler(labeler: Any, name: str | None = None) -> str:  # noqa: ANN401 - see Args
@@ -134,7 +122,8 @@ def register_labeler(labeler: Any, name: str | None = None) -> str:  # noqa: ANN
 
     Args:
         labeler: a `Labeler`; an object with the same attributes; or a function that takes dialogues (lists of turns)
-            and returns for every turn the name of a label, or an array [turns, labels] of probabilities.
+            and returns for every turn the name of a label, or its probabilities by label, `{"joy": 0.7, "anger": 0.3}`
+            or `[{"label": "joy", "score": 0.7}, ...]`; or an array [turns, labels] of probabilities.
         name: by default the labeler's `source`.
 
     Raises:
@@ -311,7 +300,7 @@ def _as_labeler(made: Any, name: str) -> Labeler:  # noqa: ANN401
     absent = object()
     lacking = [word for word in _WANTED if inspect.getattr_static(made, word, absent) is absent]
     if callable(made) and "predict_proba" in lacking:
-        made, lacking = _FunctionLabeler(made), []
+        made, lacking = FunctionLabeler(made), []
     if lacking:
         raise ValueError(
             f"the labeler {name} is not usable: {type(made).__name__} has no {', '.join(lacking)}; see Labeler in "
