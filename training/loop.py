@@ -9,11 +9,12 @@ import platform
 import shutil
 import signal
 import threading
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import torch
@@ -23,6 +24,8 @@ from torch.nn.modules.utils import consume_prefix_in_state_dict_if_present
 
 from edos_dataset.runs.engines.base import available_cores
 from edos_dataset.runs.shards import replacing, write_text
+
+T = TypeVar("T")
 
 PACKAGES = ("torch", "transformers", "accelerate", "numpy")
 
@@ -250,6 +253,44 @@ class Stop:
         if self.asked:
             progress.save(folder, accelerator)
             raise SystemExit(f"stopped after update {progress.update}; the same command continues from there")
+
+
+def each_update(
+    rest: Iterable[T],
+    progress: Progress,
+    total: int,
+    model: torch.nn.Module,
+    folder: Path,
+    every: int,
+    accelerator: Accelerator,
+) -> Iterator[T]:
+    """Yield what the remaining updates learn from. It says what is trained before the first one, writes a checkpoint
+    after every few of them and after the last one, and ends where patience has run out, or where Ctrl-C or SIGTERM asks
+    for it (`Stop`).
+
+    Args:
+        rest: what each remaining update learns from.
+        progress: the progress; the caller counts each update before it asks for the next.
+        total: number of updates of the whole training.
+        model: the model.
+        folder: where checkpoints are written.
+        every: number of updates between two checkpoints.
+        accelerator: of this process.
+    """
+    weights = sum(each.numel() for each in model.parameters() if each.requires_grad)
+    begun = f", {progress.update:,} of them done before" * (progress.update > 0)
+    accelerator.print(
+        f"training {weights:,} weights on {accelerator.device}: {total:,} updates{begun}, a checkpoint after every "
+        f"{every:,} and where it is stopped (Ctrl-C)"
+    )
+    with Stop(accelerator) as stop:
+        for each in rest:
+            if progress.stopped:
+                return
+            yield each
+            if progress.update % every == 0 or progress.update == total:
+                progress.save(folder, accelerator)
+            stop.obey(progress, folder, accelerator)
 
 
 def remove_checkpoints(folder: Path) -> None:

@@ -24,7 +24,15 @@ from edos_dataset.commands.corpus_runs import (
     run_result,
 )
 from edos_dataset.commands.curate import check_alone, option_of, paths, places, split_options
-from edos_dataset.commands.endpoints import asked_of, at_endpoint, shared_among, unanswered_in, used, warn_of_absence
+from edos_dataset.commands.endpoints import (
+    asked_of,
+    at_endpoint,
+    shared_among,
+    shared_run,
+    unanswered_in,
+    used,
+    warn_of_absence,
+)
 from edos_dataset.commands.options import Result, command_words, run_options, verb
 from edos_dataset.commands.progress import announce
 from edos_dataset.labeling.stages import LabelTurns
@@ -161,7 +169,7 @@ def books(
         check_alone({**given, "label-set": label_set, "map": label_map}, labels, shard)
         chosen = list(pipeline)
     asked = asked_of(locals())
-    chosen = at_endpoint(chosen, **asked)
+    chosen = at_endpoint(chosen, run=shared_run(out, shard), **asked)
     division = division_of(splits, split_seed, SHARES_OF_BOOKS, fill=str(recipe) != PAPERS)
     announce(progress, loading(chosen))
     check_pipeline(chosen)  # before the files are listed, which can take long

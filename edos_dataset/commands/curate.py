@@ -27,6 +27,7 @@ from edos_dataset.commands.endpoints import (
     at_endpoint,
     needed_for_all,
     shared_among,
+    shared_run,
     unanswered_in,
     used,
     warn_of_absence,
@@ -171,7 +172,7 @@ def curate(
     if pseudonymize:
         chosen = with_pseudonyms(chosen)
     asked = asked_of(locals())
-    chosen = at_endpoint(chosen, **asked)
+    chosen = at_endpoint(chosen, run=shared_run(out, shard), **asked)
     announce(progress, loading(chosen))
     check_pipeline(without_endpoints(chosen) if dry_run else chosen)  # before the files are listed, which can take long
     read = language_of(chosen)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -13,6 +14,9 @@ from edos_dataset.labeling.models.endpoint.labeler import EndpointLabeler, Need
 from edos_dataset.labeling.models.endpoint.settings import PREFIX, Endpoint
 from edos_dataset.labeling.selection import SelectDialogues
 from edos_dataset.labeling.stages import UNANSWERED, AnnotateDialogues, LabelTurns, dialogues_of
+from edos_dataset.runs.engines import launched
+from edos_dataset.runs.fingerprints import hash_json
+from edos_dataset.runs.stores.paths import RemotePath, place_of
 from edos_dataset.wording import counted
 
 I = TypeVar("I")  # noqa: E741 - a stage, a step or an output
@@ -32,6 +36,7 @@ def at_endpoint(
     pipeline: Iterable[I],
     history: int | None = None,
     multi_label: bool = False,
+    run: str | None = None,
     **given: Any,  # noqa: ANN401
 ) -> list[I]:
     """Return a pipeline whose stages know where the models named `openai:MODEL` are, and what they are to see and give.
@@ -41,6 +46,7 @@ def at_endpoint(
         history: earlier turns that the model that labels in context sees; None for what it does by itself. Whether it
             leaves that open shows when the model is loaded.
         multi_label: whether models at an endpoint give a turn several labels.
+        run: as of `shared_run`.
         given: fields of `Endpoint`; None for its default.
 
     Raises:
@@ -50,11 +56,22 @@ def at_endpoint(
     items = list(pipeline)
     _check_acting(items, [*known, *["multi_label"] * multi_label], history)
     several = {"multi_label": True} if multi_label else {}
-    endpoint = Endpoint(**known) if any(map(_asks, items)) else None
+    counted_under = {} if run is None else {"run": run}
+    endpoint = Endpoint(**known, **counted_under) if any(map(_asks, items)) else None
     items = [_changed(item, endpoint=endpoint, **several) if _asks(item) else item for item in items]
     if history is None:
         return items
     return [_changed(item, history=history) if isinstance(item, AnnotateDialogues) else item for item in items]
+
+
+def shared_run(out: str | Path | None, shard: str | None = None) -> str | None:
+    """Return the name under which the requests of a run are counted if processes make it that share only its output:
+    the tasks of an array job, or launched ones. None for any other run, which names itself.
+    """
+    if out is None or not (shard or launched()):
+        return None
+    place = place_of(out)
+    return hash_json([str(place if isinstance(place, RemotePath) else place.resolve())])
 
 
 def _check_acting(items: Sequence[object], given: Sequence[str], history: int | None) -> None:
@@ -145,14 +162,14 @@ def needed_for_all(pipeline: Sequence[object], table: pa.Table, scale: float) ->
 
 
 def used(pipeline: Sequence[object], unanswered: int) -> dict[str, Any] | None:
-    """Return what a run needed at endpoints, `requests`, `cached`, `tokens_in`, `tokens_out`, `cost`, and how many
-    turns are `unanswered`; None if it has no model there.
+    """Return what a run that has ended needed at endpoints, in all of its processes: `requests`, `cached`, `tokens_in`,
+    `tokens_out`, `cost`, and how many turns are `unanswered`; None if it has no model there.
     """
     labelers = labelers_of(pipeline)
     if not labelers:
         return None
     distinct = {str(labeler._answers.path): labeler for labeler in labelers}.values()
-    total = sum((labeler.usage() for labeler in distinct), Usage())
+    total = sum((labeler.final_usage() for labeler in distinct), Usage())
     return {**as_facts(total, labelers[0].endpoint), "unanswered": unanswered}
 
 

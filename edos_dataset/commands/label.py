@@ -13,6 +13,7 @@ from edos_dataset.commands.endpoints import (
     labelers_of,
     needed,
     shared_among,
+    shared_run,
     used,
     warn_of_absence,
 )
@@ -259,6 +260,7 @@ def label(
     labels: Any = {"label_set": label_set, "label_map": label_map}
     [stage] = at_endpoint(
         [AnnotateDialogues(chosen, device_for(chosen, device), top, batch_tokens, trust_remote_code, **labels)],
+        run=shared_run(out),
         **asked_of(locals()),
     )
     if dry_run:

@@ -15,6 +15,7 @@ from edos_dataset.augmentation.learners import check_learner
 from edos_dataset.commands.options import run_options
 from edos_dataset.generation.responder import Responder
 from edos_dataset.labeling.models.endpoint import server as servers
+from edos_dataset.runs.manifest import read_manifest
 from sample_books import write_books
 
 SECRETS = (b"hidden-word", b"hidden-token")
@@ -44,6 +45,7 @@ def test_an_array_job_keeps_no_credentials_of_an_address(tmp_path, monkeypatch, 
         job = ["books", source, "--out", tmp_path / "out", "--model", "openai:m", "--base-url", url, "--workers", "1"]
         task = edos("-v", *job, "--shard", "1/2")
         assert task.exit_code == 0, task.stderr
+        of_task = len(server.requests)
         [record] = tmp_path.glob("out/.run/shares*.json")
         assert server.url in record.read_text() and not secrets_in(tmp_path)
         monkeypatch.setenv("OPENAI_BASE_URL", url)
@@ -51,7 +53,10 @@ def test_an_array_job_keeps_no_credentials_of_an_address(tmp_path, monkeypatch, 
         assert done.exit_code == 0, done.stderr
         assert len(server.headers) > 2
         assert all(headers["Authorization"].startswith("Basic ") for headers in server.headers)
-    assert (tmp_path / "out" / "manifest.json").exists() and not secrets_in(tmp_path)
+        sent = len(server.requests)
+    assert not secrets_in(tmp_path)
+    used = read_manifest(tmp_path / "out")["endpoint"]
+    assert of_task > 2 and sent - 2 <= used["requests"] <= sent, "of the task and of the merge, but for two trials"
     said = (task.output + task.stderr + done.output + done.stderr + caplog.text).encode()
     assert server.url.encode() in said and not any(secret in said for secret in SECRETS)
 

@@ -21,7 +21,7 @@ from edos_dataset.metrics.classification import cross_entropy, softmax
 from training.classifier.model import parameter_groups, token_ids
 from training.classifier.parts import Data, Part, mix_in
 from training.classifier.recipe import ClassifierRecipe
-from training.loop import Log, Progress, Stop, rate_factor, resume
+from training.loop import Log, Progress, each_update, rate_factor, resume
 
 
 @dataclass(frozen=True)
@@ -210,32 +210,20 @@ def fit(
     progress = resume(arguments.out, fingerprint(recipe, examples, arguments), accelerator)
     validation = token_ids(recipe, tokenizer, data.validation.dialogues)
     log, begun = Log(arguments.out, progress.update, accelerator), time.perf_counter() - progress.seconds
-    weights = sum(each.numel() for each in model.parameters() if each.requires_grad)
-    accelerator.print(
-        f"training {weights:,} weights on {accelerator.device}: {len(plan):,} updates in {recipe.epochs} epochs, "
-        f"a checkpoint after every {arguments.checkpoint_every:,} and where it is stopped (Ctrl-C)"
-    )
-    with Stop(accelerator) as stop:
-        for rows in plan[progress.update :]:
-            if progress.stopped:
-                break
-            loss = take_step(prepared, optimizer, rows, examples, tokenizer.pad_token_id, recipe, accelerator)
-            log.update(
-                progress.update + 1, len(plan), loss, float(rates.get_last_lr()[-1]), time.perf_counter() - begun
-            )
-            rates.step()
-            average.add()
-            progress.update, progress.seconds = progress.update + 1, time.perf_counter() - begun
-            if progress.update in evaluations:
-                with average.applied():
-                    logits = predict(model, validation, recipe.micro_tokens, tokenizer.pad_token_id, accelerator)
-                    value, right = judged(logits, data.validation, data.several)
-                    if progress.judge(value, recipe.patience) and accelerator.is_main_process:
-                        progress.keep_best(model, arguments.out)
-                log.evaluation(progress.update, value, accuracy=right)
-            if progress.update % arguments.checkpoint_every == 0 and progress.update < len(plan):
-                progress.save(arguments.out, accelerator)
-            stop.obey(progress, arguments.out, accelerator)
+    rest = plan[progress.update :]
+    for rows in each_update(rest, progress, len(plan), model, arguments.out, arguments.checkpoint_every, accelerator):
+        loss = take_step(prepared, optimizer, rows, examples, tokenizer.pad_token_id, recipe, accelerator)
+        log.update(progress.update + 1, len(plan), loss, float(rates.get_last_lr()[-1]), time.perf_counter() - begun)
+        rates.step()
+        average.add()
+        progress.update, progress.seconds = progress.update + 1, time.perf_counter() - begun
+        if progress.update in evaluations:
+            with average.applied():
+                logits = predict(model, validation, recipe.micro_tokens, tokenizer.pad_token_id, accelerator)
+                value, right = judged(logits, data.validation, data.several)
+                if progress.judge(value, recipe.patience) and accelerator.is_main_process:
+                    progress.keep_best(model, arguments.out)
+            log.evaluation(progress.update, value, accuracy=right)
     accelerator.wait_for_everyone()
     progress.load_best(model, arguments.out)
     return progress

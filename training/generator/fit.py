@@ -20,7 +20,7 @@ from training.classifier.model import grouped
 from training.generator.pairs import Pairs, epoch, forward_passes, updates_in_epoch
 from training.generator.recipe import GeneratorRecipe
 from training.generator.tasks import Learner, OwnTask, Task, among_strangers
-from training.loop import Log, Progress, rate_factor, resume
+from training.loop import Log, Progress, each_update, rate_factor, resume
 
 _OF_GAIN = 1000
 """Maximum number of pairs on which the gain of histories is measured."""
@@ -166,9 +166,8 @@ def fit(
     progress = resume(arguments.out, fingerprint(recipe, train, validation, arguments), accelerator)
     held = _chosen(validation, recipe)
     log, begun = Log(arguments.out, progress.update, accelerator), time.perf_counter() - progress.seconds
-    for rows in plan(train, recipe, progress.update):
-        if progress.stopped:
-            break
+    rest = plan(train, recipe, progress.update)
+    for rows in each_update(rest, progress, updates, model, arguments.out, arguments.checkpoint_every, accelerator):
         loss = take_step(prepared, optimizer, rows, train, task, recipe, accelerator)
         log.update(progress.update + 1, updates, loss, float(rates.get_last_lr()[-1]), time.perf_counter() - begun)
         rates.step()
@@ -185,8 +184,6 @@ def fit(
                 if progress.judge(value, recipe.patience) and accelerator.is_main_process:
                     progress.keep_best(model, arguments.out)
             log.evaluation(progress.update, value, **figures)
-        if progress.update % arguments.checkpoint_every == 0 and progress.update < updates:
-            progress.save(arguments.out, accelerator)
     accelerator.wait_for_everyone()
     progress.load_best(model, arguments.out)
     return progress

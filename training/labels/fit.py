@@ -24,7 +24,7 @@ from training.labels.plan import Lessons, turns_of, updates_of
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import Taught
 from training.labels.targets import loss_of
-from training.loop import Log, Progress, linear_rate, resume
+from training.loop import Log, Progress, each_update, linear_rate, resume
 
 _LOOKED_AT = 1000
 """Approximate number of held-out turns of a source in an evaluation."""
@@ -61,7 +61,8 @@ def fit(
     accelerator.register_for_checkpointing(average, rates)
     progress = resume(arguments.out, fingerprint(recipe, inputs, lessons), accelerator)
     log, begun = Log(arguments.out, progress.update, accelerator), time.perf_counter() - progress.seconds
-    for parts in plan[progress.update :]:
+    rest, every = plan[progress.update :], arguments.checkpoint_every
+    for parts in each_update(rest, progress, len(plan), model, arguments.out, every, accelerator):
         loss = take_step(prepared, optimizer, parts, inputs, lessons, tokenizer.pad_token_id or 0, recipe, accelerator)
         log.update(progress.update + 1, len(plan), loss, float(rates.get_last_lr()[-1]), time.perf_counter() - begun)
         rates.step()
@@ -70,8 +71,6 @@ def fit(
         if progress.update in looks:
             with average.applied():
                 look(model, held, tokenizer, recipe, accelerator, log, progress.update)
-        if progress.update % arguments.checkpoint_every == 0 or progress.update == len(plan):
-            progress.save(arguments.out, accelerator)
     accelerator.wait_for_everyone()
     average.apply()
     return progress

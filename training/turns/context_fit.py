@@ -33,7 +33,7 @@ from edos_dataset.segmentation.turns.context import (
 )
 from edos_dataset.segmentation.turns.context_module import ContextNet
 from edos_dataset.segmentation.turns.evidence import read
-from training.loop import Log, resume
+from training.loop import Log, each_update, resume
 from training.turns.boundaries import draw_pass, forms_of, hide, weigh
 
 _POOL = 400
@@ -207,8 +207,8 @@ def fit_context(
     progress = resume(folder, training, accelerator)
     log, begun = Log(folder, progress.update, accelerator), time.perf_counter() - progress.seconds
     marks = Marks.of(tokenizer_of(settings.backbone))
-    stream = draw_batches(lessons, forms_of(table), settings)
-    for parts in islice(stream, progress.update, settings.updates):
+    rest = islice(draw_batches(lessons, forms_of(table), settings), progress.update, settings.updates)
+    for parts in each_update(rest, progress, settings.updates, net, folder, every, accelerator):
         loss = _loss(prepared, parts, marks, accelerator.device)
         optimizer.zero_grad()
         accelerator.backward(loss)
@@ -222,8 +222,6 @@ def fit_context(
         )
         rates.step()
         progress.update, progress.seconds = progress.update + 1, time.perf_counter() - begun
-        if progress.update % every == 0 or progress.update == settings.updates:
-            progress.save(folder, accelerator)
     return net
 
 

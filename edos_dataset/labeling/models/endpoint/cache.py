@@ -99,14 +99,15 @@ class Answers:
                 (*astuple(used), run),
             )
 
-    def usage(self, run: str) -> Usage:
-        """Return what a run needed so far, in all of its processes on this machine."""
+    def final_usage(self, run: str) -> Usage:
+        """Return what a run needed in all of its processes that have this file, and forget it."""
         if not self.path.exists():
             return Usage()
         with self._opened() as connection:
             rows = connection.execute(
                 "SELECT requests, cached, tokens_in, tokens_out FROM usage WHERE run = ?", (run,)
             ).fetchall()
+            connection.execute("DELETE FROM usage WHERE run = ?", (run,))
         return Usage(*rows[0]) if rows else Usage()
 
     def mode(self, key: str) -> dict[str, object] | None:

@@ -153,9 +153,9 @@ class EndpointLabeler(Labeler):
         tokens = sum(estimated_tokens(self._request(mode or Mode(), *question)) for question in rest)
         return Need(len(asked), len(questions), len(there), tokens, ANSWER_TOKENS * len(rest))
 
-    def usage(self) -> Usage:
-        """Return what the run needed so far."""
-        return self._answers.usage(self.endpoint.run)
+    def final_usage(self) -> Usage:
+        """Return what the run needed, and forget it: another run with the same name begins at 0."""
+        return self._answers.final_usage(self.endpoint.run)
 
     @property
     def _answers(self) -> Answers:
