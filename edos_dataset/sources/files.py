@@ -15,7 +15,9 @@ from edos_dataset.runs.stores.store import StoreError
 from edos_dataset.sources.archives import Directory, open_archive, unpack_member
 from edos_dataset.sources.parsed import ReadError
 
-_GZIP = b"\x1f\x8b"
+GZIP = b"\x1f\x8b"
+"""The first bytes of a file packed by gzip."""
+
 _HEADER = 30 + 64
 """Bytes before a member's name, and of the extra field between the name and the content."""
 
@@ -44,7 +46,7 @@ def read_bytes(location: str | Path, member: str | None, max_bytes: int, size: i
         data = (
             _read_file(location, max_bytes, size) if member is None else _read_member(location, member, max_bytes, size)
         )
-        if data[:2] == _GZIP:
+        if data[:2] == GZIP:
             with gzip.GzipFile(fileobj=BytesIO(data)) as unpacked:
                 data = _at_most(max_bytes, unpacked.read(max_bytes + 1))
     except (ReadError, MemoryError, StoreError):

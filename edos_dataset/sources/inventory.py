@@ -21,8 +21,8 @@ from edos_dataset.languages import same_language
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.stores.paths import place_of, split_address
 from edos_dataset.schema.tables import BOOKS, FILE, FILMS
-from edos_dataset.sources.chats import NotAChatError
-from edos_dataset.sources.files import open_file, read_bytes
+from edos_dataset.sources.chats import NotAChatError, check_beginning
+from edos_dataset.sources.files import GZIP, open_file, read_bytes
 from edos_dataset.sources.formats import BOOK_FORMATS, formats, formats_by_suffix, split_suffix
 from edos_dataset.sources.given import Source, SourceError, sources_of
 from edos_dataset.sources.names import (
@@ -41,6 +41,7 @@ from edos_dataset.wording import counted
 
 _MOST_HASHED = 1 << 28  # bytes of a file
 _MOST_LOOKED_AT = 1 << 25  # bytes of a file that may be a chat or a transcript
+_BEGINNING = 1 << 16  # bytes that show whether a text is a chat
 _NOT_TAKEN = ("not_subtitles", "not_a_book", PICTURES)
 _SHOWN = 5  # sources in a message
 _THREADS = 8  # most of the time is spent waiting for a disk
@@ -143,6 +144,8 @@ def _shown_by_content(named: Named, entry: Entry) -> Named | str:
     if not entry.size and named.kind == "chat":
         return f"not_subtitles: suffix {split_suffix(entry.path)[1]}"
     try:
+        if named.kind == "chat" and _begins_as_chat(entry):
+            return named
         data = read_bytes(entry.location, entry.member, _MOST_LOOKED_AT, entry.size)
         parsed = formats()[named.kind].reader(data, named.language or "en")
     except (NotAChatError, NotATranscriptError) as error:
@@ -150,6 +153,24 @@ def _shown_by_content(named: Named, entry: Entry) -> Named | str:
     except (ReadError, OSError):
         return named
     return Named(entry.path, entry.path, "chat") if (parsed.kind or named.kind) == "chat" else named
+
+
+def _begins_as_chat(entry: Entry) -> bool:
+    """Return whether the first lines of a large text show a chat; false where the whole file must be read to know.
+
+    Raises:
+        NotAChatError: they show something else.
+    """
+    if entry.member is not None or entry.size <= _BEGINNING:
+        return False
+    with open_file(entry.location) as file:
+        head = file.read(_BEGINNING)
+    try:
+        return head[:2] != GZIP and check_beginning(head[: head.rfind(b"\n") + 1])
+    except NotAChatError:
+        raise
+    except ReadError:  # the cut may be within a character
+        return False
 
 
 def find_books(sources: Sequence[str | Path | Source], language: str, catalogue: Path | None = None) -> Inventory:

@@ -1,5 +1,6 @@
 """The first stage of a run: reads the files of a film or book, and keeps the content of the best one."""
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -15,6 +16,7 @@ from edos_dataset.languages.detection import LINE_CHARACTERS, SAMPLE_LINES
 from edos_dataset.schema.tables import BLOCK, LINE, LINES, READ_BOOKS, REASON
 from edos_dataset.sources.books.book import CONTENTS, NOTE, Book
 from edos_dataset.sources.books.plain import outline_text
+from edos_dataset.sources.chats import with_names
 from edos_dataset.sources.documents import OTHER_LANGUAGE as OTHER_LANGUAGE
 from edos_dataset.sources.documents import Document, ReadDocuments, rejected_files
 from edos_dataset.sources.formats import code_of_others, formats, read_book
@@ -100,6 +102,8 @@ class ReadFilms(ReadDocuments[Parsed]):
         parsed = format.reader(data, row.file["language"] or self.language)
         format = formats()[parsed.kind or row.file["kind"]]
         refuse_longer(parsed.texts)
+        if format.messages:
+            parsed = with_names(parsed, os.fsdecode(row.file["location"]), row.file["member"])
         if not format.whole_sentences and self.detect_language:
             parsed = one_language(parsed, self.language)
         if not format.whole_sentences:

@@ -55,7 +55,7 @@ def test_an_array_job_keeps_no_credentials_of_an_address(tmp_path, monkeypatch, 
         assert all(headers["Authorization"].startswith("Basic ") for headers in server.headers)
         sent = len(server.requests)
     assert not secrets_in(tmp_path)
-    used = read_manifest(tmp_path / "out")["endpoint"]
+    used = read_manifest(tmp_path / "out")["runs"]["en"]["endpoint"]
     assert of_task > 2 and sent - 2 <= used["requests"] <= sent, "of the task and of the merge, but for two trials"
     said = (task.output + task.stderr + done.output + done.stderr + caplog.text).encode()
     assert server.url.encode() in said and not any(secret in said for secret in SECRETS)

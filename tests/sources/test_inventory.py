@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from edos_dataset.schema import FILMS
+from edos_dataset.sources import inventory
 from edos_dataset.sources.inventory import (
     Inventory,
     SourceError,
@@ -337,3 +338,13 @@ def test_files_of_no_known_format_are_counted_by_suffix(tmp_path):
         "pictures",
         "not_subtitles",
     )
+
+
+def test_a_large_text_is_known_by_its_beginning(tmp_path, monkeypatch):
+    chat = "".join(f"04.01.26, 19:{minute:02} - Anna: Where are you?\n" for minute in range(60)) * 50
+    for name, text in (("chat.txt", chat), ("novel.txt", "Call me Ishmael.\n" * 8_000)):
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(inventory, "read_bytes", lambda *_: pytest.fail("it is read whole"))
+    found = find_films([tmp_path], "en")
+    assert [Path(path).name for path, _ in found.skipped] == ["novel.txt"] and found.files == 1
+    assert "looks like a plain text" in found.skipped[0][1]

@@ -14,12 +14,13 @@ import pyarrow.parquet as pq
 from edos_dataset.arrays import Ints
 from edos_dataset.crowd.splits import share_out
 from edos_dataset.label_sets import LabelSet, label_set_of
-from edos_dataset.releases.dialogues import read_dialogues, source_config
+from edos_dataset.releases.dialogues import read_dialogues
 from edos_dataset.releases.formats.columns import find, named
 from edos_dataset.releases.formats.faults import Findings
 from edos_dataset.releases.formats.records import Dialogue
 from edos_dataset.releases.formats.selection import Selection
 from edos_dataset.releases.formats.sources import is_saved, read_records
+from edos_dataset.releases.own_folders import source_configs
 from edos_dataset.runs.folder import config_files
 from edos_dataset.schema import SPLITS
 from edos_dataset.text import shown
@@ -146,7 +147,7 @@ def _declared(source: str, config: str | None) -> LabelSet | None:
     """Return the label set that a folder of ours or a Parquet file names."""
     path = Path(source)
     if path.is_dir() and not is_saved(path):
-        files = config_files(path, source_config(path, config))
+        files = config_files(path, source_configs(path, config)[0])
         return label_set_of(pq.read_schema(next(iter(files.values()))[0]))
     if path.is_file() and path.suffix.lower() in (".parquet", ".pq"):
         schema = pq.read_schema(path)
@@ -268,7 +269,7 @@ def _files(source: str, config: str | None) -> dict[str, Path]:
     if not path.is_dir() or is_saved(path):
         return {}
     root = path.resolve()
-    files = config_files(root, source_config(root, config))
+    files = config_files(root, source_configs(root, config)[0])
     return {f"{root.name}/{each.relative_to(root).as_posix()}": each for own in files.values() for each in own}
 
 

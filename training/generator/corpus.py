@@ -15,10 +15,11 @@ import pyarrow.compute as pc
 from edos_dataset.arrays import Doubles, unnest
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import LABEL_IDS, LABELS
-from edos_dataset.releases.dialogues import read_dialogues, source_config
+from edos_dataset.releases.dialogues import read_dialogues
 from edos_dataset.releases.formats.selection import Selection
 from edos_dataset.releases.formats.sources import is_saved
 from edos_dataset.releases.labelled_sets.readers import SOURCES
+from edos_dataset.releases.own_folders import source_configs
 from edos_dataset.releases.raw import Reject, read_conversations, read_splits
 from edos_dataset.runs.folder import config_files
 from edos_dataset.runs.shards import read_pieces, read_shard, write_shard
@@ -156,7 +157,7 @@ def read_given(source: str, config: str) -> pa.Table:
     """
     folder = Path(source)
     if folder.is_dir() and not is_saved(folder):
-        files = config_files(folder, source_config(folder, config))
+        files = config_files(folder, source_configs(folder, config)[0])
         return pa.concat_tables([_of_file(path, split) for split, paths in files.items() for path in paths])
     if not folder.exists() and (found := _of_the_hub(source, config)) is not None:
         return found

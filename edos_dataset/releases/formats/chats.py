@@ -9,9 +9,10 @@ import numpy as np
 
 from edos_dataset.releases.formats.records import Dialogue, Place
 from edos_dataset.releases.formats.texts import LARGEST
+from edos_dataset.runs.stores.paths import place_of
 from edos_dataset.segmentation.dialogues import SegmentDialogues
 from edos_dataset.segmentation.turns.stage import SegmentTurns
-from edos_dataset.sources.chats import NotAChatError, may_be_chat, read_chat
+from edos_dataset.sources.chats import NotAChatError, may_be_chat, read_chat, with_names
 from edos_dataset.sources.parsed import Parsed, ReadError
 
 _HEAD = 1 << 16  # bytes
@@ -46,7 +47,10 @@ def chat_in(file: BinaryIO, name: str) -> list[Dialogue] | None:
         parsed = None
     finally:
         file.seek(0)
-    return _dialogues_of(parsed, PurePath(stem).name, Place(f"{name}, message", "message")) if parsed else None
+    if parsed is None:
+        return None
+    parsed = with_names(parsed, name) if place_of(name).is_file() else parsed
+    return _dialogues_of(parsed, PurePath(stem).name, Place(f"{name}, message", "message"))
 
 
 def _dialogues_of(parsed: Parsed, stem: str, place: Place) -> list[Dialogue]:

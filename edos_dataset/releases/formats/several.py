@@ -18,6 +18,7 @@ from edos_dataset.releases.formats.selection import Selection
 from edos_dataset.releases.formats.sources import check_source, is_saved, read_given, read_records
 from edos_dataset.runs.folder import configs_in
 from edos_dataset.runs.stores.paths import place_of
+from edos_dataset.sources.chats import is_of_an_export
 from edos_dataset.sources.formats import formats_by_suffix, split_suffix
 from edos_dataset.sources.given import sources_of
 from edos_dataset.wording import counted
@@ -161,7 +162,9 @@ def _gather(folder: Path, above: str, files: dict[str, str], skipped: Counter[st
         relative = path.relative_to(folder)
         if any(part.startswith(".") for part in relative.parts):
             continue
-        if form_by_name(path.name) or split_suffix(path.name)[1] in formats_by_suffix():
+        if is_of_an_export(path):
+            skipped[path.suffix.lower()] += 1
+        elif form_by_name(path.name) or split_suffix(path.name)[1] in formats_by_suffix():
             files[above + relative.as_posix()] = str(path)
         else:
             skipped[path.suffix.lower()] += 1

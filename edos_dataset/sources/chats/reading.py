@@ -84,6 +84,23 @@ def may_be_chat(head: bytes) -> bool:
     return is_discord_csv(bare.partition("\n")[0])
 
 
+def check_beginning(head: bytes, language: str = "en") -> bool:
+    """Return whether a file that begins with these lines is an export of a chat; false if only the whole file shows it,
+    as JSON does.
+
+    Raises:
+        NotAChatError: it is no export of a chat; the message says what it looks like.
+        ReadError: the encoding is unknown.
+    """
+    text = decode(head, None, language)[0].replace("\r\n", "\n").replace("\r", "\n")
+    bare = text.lstrip("\ufeff \t\n")
+    if is_whatsapp(text) or is_discord_csv(bare.partition("\n")[0]):
+        return True
+    if bare[:1] in ("{", "["):
+        return False
+    raise _refusal(_looks_like(bare))
+
+
 def conversation_of(text: str) -> Conversation:
     """Return the conversation of an export of any kind.
 

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
 
 from edos_dataset.text import normal_form
 
@@ -13,20 +13,23 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _SECONDS_A_CHARACTER = 1 / 12  # slow speech
 
 
-class Cue(NamedTuple):
-    """A text that is shown or spoken at a certain time.
+@dataclass(slots=True)
+class Cue:
+    """A text that is shown or spoken at a certain time: a block of subtitles, or a segment of a transcript.
 
     Attributes:
         start: in seconds, NaN if unknown.
         end: in seconds, NaN if unknown.
-        lines: non-empty lines in NFC.
+        lines: non-empty lines in NFC, with markup.
         speaker: as named in the file, or None.
+        voices: the speaker of each line, if it has several.
     """
 
     start: float
     end: float
     lines: list[str]
     speaker: str | None = None
+    voices: list[str | None] = field(default_factory=list)
 
 
 def lines_of(text: str) -> list[str]:
@@ -48,7 +51,7 @@ def with_ends(cues: Sequence[Cue]) -> list[Cue]:
         if cue.lines:
             spoken = spoken_until(cue.start, cue.lines)
             later = (other.start for other in cues[number + 1 : number + 20] if other.start > cue.start)
-            ended.append(cue._replace(end=min(spoken, next(later, spoken))))
+            ended.append(replace(cue, end=min(spoken, next(later, spoken))))
     return ended
 
 

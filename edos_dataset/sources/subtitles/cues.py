@@ -8,13 +8,12 @@ which it first appeared.
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from math import isnan
 
 import numpy as np
 
-from edos_dataset.sources.subtitles.cue import spoken_until
+from edos_dataset.sources.subtitles.cue import Cue, spoken_until
 from edos_dataset.sources.subtitles.times import BACKWARD
 
 DAY, HOUR = 24 * 3600.0, 3600.0
@@ -37,20 +36,7 @@ _MARKUP = re.compile(r"<[^<>]*>|\{[^{}]*\}")
 _ENDS = re.compile(r"[.!?…][\"'”’»)\]]*$")
 
 
-@dataclass(slots=True)
-class Block:
-    """A block: its times in seconds (NaN if unknown), its lines with markup, and its speaker or, if it has several, the
-    speaker of each line (`voices`).
-    """
-
-    start: float
-    end: float
-    lines: list[str]
-    speaker: str | None = None
-    voices: list[str | None] = field(default_factory=list)
-
-
-def arrange(blocks: list[Block]) -> list[Block]:
+def arrange(blocks: list[Cue]) -> list[Cue]:
     """Return blocks in the order of their times, without what they repeat of earlier blocks.
 
     Times that restart, on another disc or after midnight, are moved behind the others. A single block far from its
@@ -62,7 +48,7 @@ def arrange(blocks: list[Block]) -> list[Block]:
     return _join_words(_without_repeats(blocks))
 
 
-def _pass_midnight(blocks: list[Block]) -> None:
+def _pass_midnight(blocks: list[Cue]) -> None:
     days, before = 0, 0.0
     for block in blocks:
         if before > DAY - HOUR and block.start < HOUR:
@@ -72,12 +58,12 @@ def _pass_midnight(blocks: list[Block]) -> None:
         block.end += days * DAY + (DAY if block.end < HOUR and before > DAY - HOUR else 0)
 
 
-def _split_discs(blocks: list[Block]) -> Iterator[list[Block]]:
+def _split_discs(blocks: list[Cue]) -> Iterator[list[Cue]]:
     """Yield the blocks of each disc, moved behind those of the previous disc."""
     steps = [
         place for place, (before, after) in enumerate(pairwise(blocks), 1) if after.start < before.start - BACKWARD
     ]
-    disc: list[Block] = []
+    disc: list[Cue] = []
     moved = 0.0
     for first, last in pairwise([0, *steps, len(blocks)]):
         run = blocks[first:last]
@@ -92,13 +78,13 @@ def _split_discs(blocks: list[Block]) -> Iterator[list[Block]]:
     yield disc
 
 
-def _move(blocks: list[Block], seconds: float) -> None:
+def _move(blocks: list[Cue], seconds: float) -> None:
     for block in blocks if seconds else ():
         block.start = round(block.start + seconds, 3)
         block.end = round(block.end + seconds, 3)
 
 
-def _overlap(blocks: Sequence[Block], others: Sequence[Block]) -> float:
+def _overlap(blocks: Sequence[Cue], others: Sequence[Cue]) -> float:
     """Return the fraction of the other blocks that are shown at the same time as one of the blocks."""
     times = np.array([(block.start, block.end) for block in blocks if block.start <= block.end])
     if not len(times):
@@ -110,7 +96,7 @@ def _overlap(blocks: Sequence[Block], others: Sequence[Block]) -> float:
     return float(np.mean((places > 0) & (shown[np.maximum(places - 1, 0)] > starts)))
 
 
-def _in_order(blocks: list[Block]) -> list[Block]:
+def _in_order(blocks: list[Cue]) -> list[Cue]:
     spine = set(_longest_rise([block.start for block in blocks]))
     if len(spine) == len(blocks):
         return blocks
@@ -148,7 +134,7 @@ def _longest_rise(values: Sequence[float]) -> list[int]:
     return found[::-1]
 
 
-def _without_repeats(blocks: list[Block]) -> list[Block]:
+def _without_repeats(blocks: list[Cue]) -> list[Cue]:
     shown = [list(map(_shown, block.lines)) for block in blocks]
     shared = _shared_lines(blocks, shown)
     number = sum(map(bool, shared))
@@ -165,18 +151,18 @@ def _without_repeats(blocks: list[Block]) -> list[Block]:
             continue
         _go_on(result[-1], after, *pair, lines)
         if after.lines[lines:]:
-            result.append(Block(after.start, after.end, after.lines[lines:], after.speaker, after.voices[lines:]))
+            result.append(Cue(after.start, after.end, after.lines[lines:], after.speaker, after.voices[lines:]))
     _end_when_spoken(result if always else ())
     return result
 
 
-def _end_when_spoken(blocks: Iterable[Block]) -> None:
+def _end_when_spoken(blocks: Iterable[Cue]) -> None:
     """End the blocks of rolling captions when they are spoken: the last line before a silence stays to its end."""
     for block in blocks:
         block.end = min(block.end, round(spoken_until(block.start, block.lines), 3))
 
 
-def _shared_lines(blocks: Sequence[Block], shown: Sequence[list[str]]) -> list[int]:
+def _shared_lines(blocks: Sequence[Cue], shown: Sequence[list[str]]) -> list[int]:
     """Return how many of the first lines of each block the previous block also shows."""
     shared = [0] * len(blocks)
     for place in range(1, len(blocks)):
@@ -195,7 +181,7 @@ def _plain(line: str) -> str:
     return " ".join(_MARKUP.sub("", line).split())
 
 
-def _touch(before: Block, after: Block) -> bool:
+def _touch(before: Cue, after: Cue) -> bool:
     return after.start - before.end <= _ROLL or after.start == before.start
 
 
@@ -210,7 +196,7 @@ def _shared(before: list[str], after: list[str]) -> int:
     return length if any(before[at : at + length] == after for at in range(len(before) - length + 1)) else 0
 
 
-def _is_certain(before: Block, after: Block, shown: list[str], now: list[str]) -> bool:
+def _is_certain(before: Cue, after: Cue, shown: list[str], now: list[str]) -> bool:
     """Return whether two blocks certainly show one text, in a file whose blocks rarely repeat."""
     if after.start - before.end > _TOUCH:
         return False
@@ -221,7 +207,7 @@ def _is_certain(before: Block, after: Block, shown: list[str], now: list[str]) -
     return now[0].count(" ") + 1 >= _PHRASE and now[0] in shown
 
 
-def _begins_loop(blocks: Sequence[Block], place: int) -> bool:
+def _begins_loop(blocks: Sequence[Cue], place: int) -> bool:
     """Return whether a text is shown three times, each time for as long as it takes to say.
 
     Speech recognition produces such loops where nothing is said. `cleaning.lines` rejects these lines.
@@ -236,7 +222,7 @@ def _begins_loop(blocks: Sequence[Block], place: int) -> bool:
     )
 
 
-def _go_on(last: Block, block: Block, before: list[str], now: list[str], lines: int) -> None:
+def _go_on(last: Cue, block: Cue, before: list[str], now: list[str], lines: int) -> None:
     """Extend the last block by the words and the time that the next block adds to it."""
     grown = now[lines - 1]
     if last.lines and before[-1] != grown and grown.startswith(before[-1]):
@@ -246,33 +232,33 @@ def _go_on(last: Block, block: Block, before: list[str], now: list[str], lines: 
         last.end = max(last.end, block.end)
 
 
-def _is_one_cue(last: Block, block: Block) -> bool:
+def _is_one_cue(last: Cue, block: Cue) -> bool:
     """Return whether a word follows without any pause, as where the cues of a file were cut into words."""
     return abs(block.start - last.end) <= _AT_ONCE and len(last.lines[-1]) + len(block.lines[0]) < _LONGEST_CUE
 
 
-def _join_words(blocks: list[Block]) -> list[Block]:
+def _join_words(blocks: list[Cue]) -> list[Cue]:
     """Join the blocks of a file with one word per block, up to the end of a sentence or a pause."""
     alone = sum(len(block.lines) == 1 and " " not in block.lines[0] for block in blocks)
     if alone < _FEW or alone < _WORDS * len(blocks):
         return blocks
     pauses = sum(after.start - before.end > _AT_ONCE for before, after in pairwise(blocks)) >= _PAUSES * len(blocks)
-    result: list[Block] = []
+    result: list[Cue] = []
     for block in blocks:
         last = result[-1] if result else None
         if last and _goes_on(last, block) and (not _ends(last) or (pauses and _is_one_cue(last, block))):
             last.lines[-1] += " " + block.lines[0]
             last.end = block.end
         else:
-            result.append(Block(block.start, block.end, list(block.lines), block.speaker, block.voices))
+            result.append(Cue(block.start, block.end, list(block.lines), block.speaker, block.voices))
     return result
 
 
-def _ends(block: Block) -> bool:
+def _ends(block: Cue) -> bool:
     return _ENDS.search(_plain(block.lines[-1])) is not None
 
 
-def _goes_on(last: Block, block: Block) -> bool:
+def _goes_on(last: Cue, block: Cue) -> bool:
     """Return whether the same person goes on with a word, without a pause of more than a second."""
     return (
         len(block.lines) == 1

@@ -6,6 +6,7 @@ They are recognised by their content, as several of them use `.sub` or `.txt`.
 import math
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from edos_dataset.sources.parsed import MOST_LINES, refuse_more
@@ -88,7 +89,7 @@ def _read_frames(text: str) -> list[Cue]:
 
 def _read_tenths(text: str) -> list[Cue]:
     cues = _bars(_TENTHS, text, 10.0)
-    return [cue._replace(lines=[line.lstrip("/") for line in cue.lines if line.strip("/")]) for cue in cues]
+    return [replace(cue, lines=[line.lstrip("/") for line in cue.lines if line.strip("/")]) for cue in cues]
 
 
 def _bars(shape: re.Pattern[str], text: str, rate: float) -> list[Cue]:

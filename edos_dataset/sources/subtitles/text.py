@@ -8,6 +8,7 @@ cleaned before pysubs2 reads them, and the blocks are checked afterwards.
 import html
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,7 +17,8 @@ import pysubs2
 from edos_dataset.sources.encodings import decode
 from edos_dataset.sources.parsed import MOST_LINES, Parsed, ReadError, refuse_longer, refuse_more
 from edos_dataset.sources.subtitles.captions import read_captions
-from edos_dataset.sources.subtitles.cues import Block, arrange
+from edos_dataset.sources.subtitles.cue import Cue
+from edos_dataset.sources.subtitles.cues import arrange
 from edos_dataset.sources.subtitles.times import LATEST, check_times, parse_time
 from edos_dataset.sources.xml_trees import declared_in_xml
 from edos_dataset.text import normal_form
@@ -107,17 +109,17 @@ def _earliest(starts: np.ndarray) -> float:
     return float(np.quantile(known, 0.1) // 3600 * 3600) if len(known) else 0.0
 
 
-def _read_blocks(text: str, language: str) -> Iterator[Block]:
+def _read_blocks(text: str, language: str) -> Iterator[Cue]:
     if text.lstrip().startswith("WEBVTT"):
         return _read_cues(_tidy_webvtt(text), "vtt")
     if _EVENT.search(text):
         return _read_events(text)
     if (cues := read_captions(text, language)) is not None:
-        return (Block(round(cue.start, 3), round(cue.end, 3), cue.lines, cue.speaker) for cue in cues)
+        return (replace(cue, start=round(cue.start, 3), end=round(cue.end, 3)) for cue in cues)
     return _read_cues(text, "srt")
 
 
-def _read_cues(text: str, kind: str) -> Iterator[Block]:
+def _read_cues(text: str, kind: str) -> Iterator[Cue]:
     """Read SubRip or WebVTT. Of blocks whose times pysubs2 could not read, yield what is readable."""
     refuse_more("times", text.count(_ARROW), MOST_LINES)
     refuse_longer(text.split("\n"))
@@ -128,7 +130,7 @@ def _read_cues(text: str, kind: str) -> Iterator[Block]:
     text = first + _hide_odd_times(_INNER_TIME.sub("", text))
     events = pysubs2.SSAFile.from_string(text, format_=kind, keep_html_tags=True)
     for number, event in enumerate(events):
-        block = Block(event.start / 1000, event.end / 1000, [])
+        block = Cue(event.start / 1000, event.end / 1000, [])
         lines = event.text.replace("\\N", "\n").split("\n")
         for line in (line.strip() for line in lines):
             if _ARROW in line:
@@ -137,7 +139,7 @@ def _read_cues(text: str, kind: str) -> Iterator[Block]:
                 if number or block.start:
                     yield _voiced(block)
                 start, _, end = line.replace(";", ":").partition(_ARROW)
-                block = Block(parse_time(start), parse_time((end.split() or [""])[0]), [])
+                block = Cue(parse_time(start), parse_time((end.split() or [""])[0]), [])
                 number = number or 1
             elif line:
                 block.lines.append(line)
@@ -150,7 +152,7 @@ def _hide_odd_times(text: str) -> str:
     return _ODD_TIME.sub(lambda times: times.group().replace(":", ";"), text) if _MAYBE_ODD.search(text) else text
 
 
-def _voiced(block: Block) -> Block:
+def _voiced(block: Cue) -> Cue:
     """Move WebVTT voices out of the text, with a separate line for each voice."""
     if not any(map(VOICE.search, block.lines)):
         return block
@@ -177,7 +179,7 @@ def _tidy_webvtt(text: str) -> str:
     return "\n\n".join(kept)
 
 
-def _read_events(text: str) -> Iterator[Block]:
+def _read_events(text: str) -> Iterator[Cue]:
     # pysubs2 gets only the events, without the styles, fonts and pictures around them.
     kind = "ssa" if "[v4 styles]" in text.lower() else "ass"
     events = [line for line in text.split("\n") if _EVENT.match(line)]
@@ -188,9 +190,7 @@ def _read_events(text: str) -> Iterator[Block]:
         pysubs2.SSAFile.from_string("\n".join(["[Events]", *events, ""]), format_=kind), key=lambda event: event.start
     ):
         lines = [line.strip() for line in re.split(r"\\[Nn]", event.text.replace("\\h", " "))]
-        block = Block(
-            event.start / 1000, event.end / 1000, [line for line in lines if line], event.name.strip() or None
-        )
+        block = Cue(event.start / 1000, event.end / 1000, [line for line in lines if line], event.name.strip() or None)
         if block != last:  # glow and shadow are made by showing a text twice
             yield block
         last = block

@@ -3,6 +3,7 @@ joined.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from lxml import etree
@@ -67,7 +68,7 @@ def _until_next(cues: list[Cue]) -> list[Cue]:
     cues = [cue for cue in cues if cue.lines]
     following = [cue.start for cue in cues[1:]]
     ended = [
-        cue._replace(end=start) if cue.start < start < cue.end else cue
+        replace(cue, end=start) if cue.start < start < cue.end else cue
         for cue, start in zip(cues, following, strict=False)
     ]
     return [*ended, *cues[-1:]]

@@ -1,11 +1,17 @@
 """Exports of messengers: the messages alone, in order, with speakers; what is left out is counted."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
+import edos_dataset
+from edos_dataset.runs.pipeline import split_rejects
 from edos_dataset.sources.chats import NotAChatError, read_chat
+from edos_dataset.sources.inventory import find_films
 from edos_dataset.sources.parsed import ReadError
+from edos_dataset.sources.read import ReadFilms
 
 Found = list[tuple[float, str, str]]
 
@@ -113,6 +119,44 @@ def test_slack() -> None:
     wanted = [(0.0, "Anna K", "Now?"), (120.0, "U2", "I know @Anna K <3 this")], {"notices": 1}
     assert read(messages) == wanted
     assert read({"ok": True, "messages": messages}) == wanted
+
+
+def slack_export(folder: Path) -> Path:
+    """An export of Slack: a channel with a day, and the lists beside it."""
+    day = [
+        {"type": "message", "user": "U0AB", "text": "I lost my job, <@U1CD>.", "ts": "0.5"},
+        {"type": "message", "user": "U1CD", "text": "Oh no! What happened?", "ts": "60.5"},
+        {"type": "message", "user": "U9ZZ", "text": "I am so sorry.", "ts": "90.5"},
+    ]
+    people = [
+        {"id": "U0AB", "name": "ak", "profile": {"display_name": "", "real_name": "Anna K"}},
+        {"id": "U1CD", "name": "ben", "real_name": "Ben"},
+    ]
+    (folder / "general").mkdir(parents=True)
+    (folder / "users.json").write_text(json.dumps(people))
+    (folder / "channels.json").write_text(json.dumps([{"id": "C1", "name": "general"}]))
+    (folder / "general" / "2026-01-04.json").write_text(json.dumps(day))
+    return folder
+
+
+WANTED = [("Anna K", "I lost my job, @Ben."), ("Ben", "Oh no! What happened?"), ("U9ZZ", "I am so sorry.")]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_people_of_an_export_of_slack_have_their_names(packed: bool, tmp_path: Path) -> None:
+    source = slack_export(tmp_path / "acme")
+    if packed:
+        source = Path(shutil.make_archive(str(tmp_path / "packed"), "zip", tmp_path, "acme"))
+    inventory = find_films([source], "en")
+    [document] = list(split_rejects(ReadFilms()(inventory.films))[0]["document_id"].unique().to_pylist())
+    table = split_rejects(ReadFilms()(inventory.films))[0]
+    assert document.endswith("2026-01-04")
+    assert list(zip(table["speaker"].to_pylist(), table["text"].to_pylist(), strict=True)) == WANTED
+
+
+def test_a_folder_of_slack_is_labelled_with_names(tmp_path: Path) -> None:
+    [row] = edos_dataset.label(slack_export(tmp_path / "acme"), "fast")
+    assert [(turn["speaker"], turn["text"]) for turn in row["turns"]] == WANTED
 
 
 def test_messenger_with_its_letters_mended() -> None:
