@@ -141,11 +141,9 @@ def make_batch(
     if first is not None and found == "labelling":
         if rows:
             raise ValueError(f"{sources[0]} holds dialogues to label, which have no rows: leave --row out")
-        labels = _labels(place_of(sources[0]), first, label_set)
-        tasks = _tasks(place_of(sources[0]), first, labels, openings)
-        if label_map is not None:
-            mapped = load_label_map(label_map, labels)
-            tasks, labels = [_translated(task, mapped) for task in tasks], mapped.target
+        path = place_of(sources[0])
+        labels = _labels(path, first, label_set)
+        tasks, labels = _translated_tasks(_tasks(path, first, labels, openings), labels, label_map)
         return _labelling(tasks, labels, read_quiz(quiz, labels), size or 15, checks, paid)
     for name, given in (("--label-set", label_set), ("--map", label_map), ("--quiz", quiz)):
         if given is not None:
@@ -170,6 +168,16 @@ def read_guideline(path: Path) -> str:
     if not text.strip():
         raise ValueError(f"the guideline {path} is empty: write into it what annotators should know")
     return text
+
+
+def _translated_tasks(
+    tasks: list[dict[str, Any]], labels: LabelSet, label_map: "str | Path | LabelSet | LabelMap | None"
+) -> tuple[list[dict[str, Any]], LabelSet]:
+    """Return tasks with their labels translated by a map, if any, and the labels to choose from."""
+    if label_map is None:
+        return tasks, labels
+    mapped = load_label_map(label_map, labels)
+    return [_translated(task, mapped) for task in tasks], mapped.target
 
 
 def _translated(task: dict[str, Any], mapped: LabelMap) -> dict[str, Any]:

@@ -56,8 +56,9 @@ def at_endpoint(
     items = list(pipeline)
     _check_acting(items, [*known, *["multi_label"] * multi_label], history)
     several = {"multi_label": True} if multi_label else {}
-    counted_under = {} if run is None else {"run": run}
-    endpoint = Endpoint(**known, **counted_under) if any(map(_asks, items)) else None
+    endpoint = Endpoint(**known) if any(map(_asks, items)) else None
+    if endpoint is not None and run is not None:
+        endpoint = replace(endpoint, run=run)
     items = [_changed(item, endpoint=endpoint, **several) if _asks(item) else item for item in items]
     if history is None:
         return items

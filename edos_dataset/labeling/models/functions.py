@@ -74,7 +74,7 @@ def _scores(found: Any) -> list[dict[str, Any]] | None:  # noqa: ANN401
     """Return probabilities by label, one dictionary for each turn; None for anything else."""
     if not isinstance(found, list | tuple) or not found:
         return None
-    turns = [_by_label(turn) if isinstance(turn, list | tuple) else turn for turn in found]
+    turns: list[Any] = [_by_label(turn) if isinstance(turn, list | tuple) else turn for turn in found]
     if not all(isinstance(turn, Mapping) and turn and all(isinstance(name, str) for name in turn) for turn in turns):
         return None
     return [dict(turn) for turn in turns]
