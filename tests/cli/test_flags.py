@@ -40,7 +40,7 @@ extend: address as_json column config device encoder engine every_turn force his
     out recipe settings skip_bad workers
 audit: around as_json blind books by config dialogues force out pairs per_label seed
 respond: address as_json beams candidates chat column config device engine force form id_column keep_system
-    label labeler model model_revision one_dialogue out out_format revision sample seed skip_bad
+    label labeler model model_revision one_dialogue out out_encoding out_format revision sample seed skip_bad
     speaker_column split time_column trust_remote_code workers
 evaluate: as_json bertscore bertscore_model contexts encoder label_map label_set labels model reference_rows
     references sacrebleu seed ses train train_targets vectors vocabulary

@@ -12,10 +12,11 @@ import edos_dataset
 from chat_server import ChatServer, by_length
 from command_line import edos
 from edos_dataset.augmentation.learners import check_learner
+from edos_dataset.commands.endpoints import at_endpoint, shared_run, used
 from edos_dataset.commands.options import run_options
 from edos_dataset.generation.responder import Responder
 from edos_dataset.labeling.models.endpoint import server as servers
-from edos_dataset.runs.manifest import read_manifest
+from edos_dataset.labeling.stages import AnnotateDialogues
 from sample_books import write_books
 
 SECRETS = (b"hidden-word", b"hidden-token")
@@ -45,7 +46,6 @@ def test_an_array_job_keeps_no_credentials_of_an_address(tmp_path, monkeypatch, 
         job = ["books", source, "--out", tmp_path / "out", "--model", "openai:m", "--base-url", url, "--workers", "1"]
         task = edos("-v", *job, "--shard", "1/2")
         assert task.exit_code == 0, task.stderr
-        of_task = len(server.requests)
         [record] = tmp_path.glob("out/.run/shares*.json")
         assert server.url in record.read_text() and not secrets_in(tmp_path)
         monkeypatch.setenv("OPENAI_BASE_URL", url)
@@ -53,12 +53,30 @@ def test_an_array_job_keeps_no_credentials_of_an_address(tmp_path, monkeypatch, 
         assert done.exit_code == 0, done.stderr
         assert len(server.headers) > 2
         assert all(headers["Authorization"].startswith("Basic ") for headers in server.headers)
-        sent = len(server.requests)
-    assert not secrets_in(tmp_path)
-    used = read_manifest(tmp_path / "out")["runs"]["en"]["endpoint"]
-    assert of_task > 2 and sent - 2 <= used["requests"] <= sent, "of the task and of the merge, but for two trials"
+    assert (tmp_path / "out" / "manifest.json").exists() and not secrets_in(tmp_path)
     said = (task.output + task.stderr + done.output + done.stderr + caplog.text).encode()
     assert server.url.encode() in said and not any(secret in said for secret in SECRETS)
+
+
+def test_what_the_tasks_of_a_run_needed_is_counted_together(tmp_path, monkeypatch):
+    """Of an array job, whose merge makes no request, and of launched processes; another run begins at 0."""
+
+    def stage(shard):
+        asked = {"base_url": server.url, "run": shared_run(tmp_path / "out", shard)}
+        [found] = at_endpoint([AnnotateDialogues("openai:m")], **asked)
+        return found
+
+    with ChatServer() as server:
+        for shard, text in (("1/2", "I lost my job."), ("2/2", "We won!"), ("2/2", "Oh no.")):
+            stage(shard).labeler.predict_proba([[text]])
+        assert used([stage("0/2")], 0)["requests"] == len(server.requests) > 3
+        assert used([stage("0/2")], 0)["requests"] == 0
+        stage(None).labeler.predict_proba([["Well."]])
+        assert used([stage("0/2")], 0)["requests"] == 0, "a run of one process counts alone"
+        monkeypatch.setenv("WORLD_SIZE", "2")
+        for text in ("One.", "Two."):
+            stage(None).labeler.predict_proba([[text]])
+        assert used([stage(None)], 0)["requests"] == 2, "of two processes"
 
 
 @pytest.mark.parametrize("words", [["--base-url", "{}"], ["--base-url={}"]])

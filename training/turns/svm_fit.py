@@ -53,7 +53,7 @@ def fit_svm(table: pa.Table, chosen: Bools, settings: FitSettings) -> SvmScorer:
         ValueError: the chosen boundaries are too few to train and to calibrate.
     """
     features = replace(settings.features, genres=_genres(table))
-    boundaries = read_boundaries(read(table, features.language), features)
+    boundaries = read_boundaries(read(table, features.language, rounded=False), features)
     label = table["same_turn"].combine_chunks().flatten().to_numpy()
     weight = table["label_confidence"].combine_chunks().flatten().to_numpy()
     usable = chosen & (label >= 0) & ~boundaries.first & (weight > 0)

@@ -48,13 +48,13 @@ class Reading:
     evidence: dict[str, Bins | Hashes]
 
 
-def read(table: pa.Table, language: str) -> Reading:
-    """Read the documents of SENTENCES, all in one language (ISO 639-1)."""
+def read(table: pa.Table, language: str, rounded: bool = True) -> Reading:
+    """Read the documents of SENTENCES, all in one language (ISO 639-1); `rounded` is that of `evidence`."""
     sentences, offsets = unnest(table, "sentences")
     tokens = hash_tokens(sentences.field("text"), language)
     masked = mask_names(tokens, tokens.offsets[offsets])
     document = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    columns = {**evidence(sentences, tokens, offsets), **talk(tokens, masked, offsets, document)}
+    columns = {**evidence(sentences, tokens, offsets, rounded), **talk(tokens, masked, offsets, document)}
     return Reading(table, offsets, masked, columns)
 
 
@@ -64,18 +64,23 @@ def probabilities(log_odds: Doubles) -> Floats:
     return probability
 
 
-def evidence(sentences: pa.StructArray, tokens: Tokens, offsets: Bins) -> dict[str, Bins | Hashes]:
+def evidence(
+    sentences: pa.StructArray, tokens: Tokens, offsets: Bins, rounded: bool = True
+) -> dict[str, Bins | Hashes]:
     """Return columns [sentences] by `group.what`; value i describes the boundary before sentence i.
 
     Args:
         sentences: structs of LINE, document after document.
         tokens: tokens of the sentences.
         offsets: [documents + 1] positions at which each document begins.
+        rounded: whether pauses are rounded to milliseconds, so that one of 0.3 s is that at any time of day and not
+            0.2999999 s or 0.3000001 s.
     """
     document = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     first = first_sentences(offsets)
     relation = np.where(first, OUTSIDE, _blocks(sentences))
     gap, duration, rate = _times(sentences)
+    gap = gap.round(3) if rounded else gap
     gap[first] = np.nan  # otherwise it would depend on the previous document in the table
     gaps = np.where(first, OUTSIDE, np.where(relation == 0, INSIDE, _bin(gap, _GAPS)))
     spans, rates = _bin(duration, _DURATIONS), _bin(rate, _RATES)

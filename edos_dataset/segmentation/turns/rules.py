@@ -127,7 +127,7 @@ def _boundary_evidence(sentences: pa.StructArray, offsets: np.ndarray) -> dict[s
     only_me, only_you = me & ~you, you & ~me
     only_me_before, only_you_before = me_before & ~you_before, you_before & ~me_before
     return {
-        "pause": np.r_[False, start[1:] - end[:-1] >= 0.3],
+        "pause": np.r_[False, (start[1:] - end[:-1]).round(3) >= 0.3],
         "asked": asked,
         "asks": asks,
         "asked_and_asks": asked & asks,

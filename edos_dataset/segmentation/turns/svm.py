@@ -277,7 +277,8 @@ class SvmScorer:
 
     def same_turn(self, table: pa.Table) -> Floats:
         """Score every sentence of the documents; see TurnScorer."""
-        return probabilities(self.log_odds(read(table, self.settings.language)))
+        # Not rounded: so the data of the papers' recipe, which has this scorer, stay as they were published.
+        return probabilities(self.log_odds(read(table, self.settings.language, rounded=False)))
 
     def log_odds(self, reading: Reading) -> Doubles:
         """Return the log-odds of "same turn" of every sentence; NaN for the first of a document."""

@@ -34,6 +34,16 @@ def test_missing_times_and_blocks_are_unknown():
         assert boundaries[name][1] == UNKNOWN, name
 
 
+def test_a_pause_is_the_same_at_any_time():
+    """0.3 s is 0.2999999 s or 0.3000001 s in binary numbers, by the hour."""
+    places = [(0.0, 1.7), (2.0, 3.1), (3.4, 5.0), (5.3, 6.6)]
+    bins = []
+    for moved in (0.0, 0.1, 3.3, 3_600.0, 36_000.7, 359_990.3):
+        film = [sentence("Go.", a + moved, b + moved, number) for number, (a, b) in enumerate(places)]
+        bins.append(columns(film)["timing.gap"].tolist())
+    assert all(each == [OUTSIDE, 1, 1, 1] for each in bins)
+
+
 def test_the_pause_inside_a_block_is_no_pause():
     film = [
         sentence("One.", 0, 3, 0),
