@@ -129,8 +129,8 @@ def make_batch(
     Raises:
         ValueError: the sources are of no known form, do not fit the kind, or are incomplete.
     """
-    first = _first_object(sources)
-    found: Task = "judging" if first is None or "answers" in first else "labelling"
+    first = _first_to_label(sources)
+    found: Task = "judging" if first is None else "labelling"
     if kind not in (None, found):
         raise ValueError(
             f"kind is {kind!r}, and {sources[0]} is for {found!r}"
@@ -138,7 +138,7 @@ def make_batch(
             else f"kind is {kind!r}: give one of {', '.join(get_args(Task))}"
         )
     paid: dict[str, Any] = {"workers": workers or WORKERS[found], "reward": reward, "bonus": bonus, "seed": seed}
-    if first is not None and found == "labelling":
+    if first is not None:
         if rows:
             raise ValueError(f"{sources[0]} holds dialogues to label, which have no rows: leave --row out")
         path = place_of(sources[0])
@@ -201,15 +201,18 @@ def _labelling(
     return Batch("labelling", hits, input=hash_json([tasks, quiz]), label_set=own, **paid)
 
 
-def _first_object(sources: Sequence[str]) -> dict[str, Any] | None:
-    """Return the first object of a file of JSON lines, of another file an empty one; None for anything but a file."""
+def _first_to_label(sources: Sequence[str]) -> dict[str, Any] | None:
+    """Return the first object of a file of JSON lines to label, of another file an empty one; None where something is
+    to be judged.
+    """
     path = place_of(sources[0])
     if len(sources) > 1 or path.is_dir() or ("=" in sources[0] and not path.exists()):
         return None
     try:
-        return next(read_objects(path, "an object"), (0, dict[str, Any]()))[1]
+        first = next(read_objects(path, "an object"), (0, dict[str, Any]()))[1]
     except ValueError:
         return {}
+    return None if "answers" in first else first
 
 
 def _labels(
@@ -363,7 +366,7 @@ def open_questions(source: Path) -> Questions:
         batch = read_batch(source)
         return Questions(batch.hits, batch.kind == "judging", batch.workers, batch.labels)
     check_file(source, "the folder of a batch, or the file of `edos crowd select`")
-    labels = label_set_of_tasks(source, _first_object([str(source)]) or {})
+    labels = label_set_of_tasks(source, _first_to_label([str(source)]) or {})
     items = [
         Item(
             task["task"],

@@ -24,7 +24,7 @@ books: api_key_env base_url concurrency history multi_label price_in price_out t
 segment: address engine files_from force language max_bad out pseudonymize scorer threshold workers
 label: api_key_env base_url concurrency history multi_label price_in price_out timeout dry_run
     address batch_tokens column config device engine force form id_column keep_system label_map label_set
-    model one_dialogue out out_format pseudonymize revision skip_bad speaker_column split time_column top
+    model one_dialogue out out_encoding out_format pseudonymize revision skip_bad speaker_column split time_column top
     trust_remote_code workers
 inspect: as_json config dialogues label max_certainty max_confidence min_certainty min_confidence revision
     seed tables
@@ -45,7 +45,7 @@ respond: address as_json beams candidates chat column config device engine force
 evaluate: as_json bertscore bertscore_model contexts encoder label_map label_set labels model reference_rows
     references sacrebleu seed ses train train_targets vectors vocabulary
 publish: as_json branch dry_run private repo token version views
-export: as_json config emotion force mark min_certainty out revision source split system to voice
+export: as_json config emotion force mark min_certainty out out_encoding revision source split system to voice
 labels-only: as_json config force out recipe
 hydrate: address as_json engine force max_missing out workers
 merge: as_json engine force rest trust_remote_code workers

@@ -15,8 +15,8 @@ from edos_dataset.metrics.resampling import interval, resampled
 from edos_dataset.reproduction.results import Data, Estimate, Measured, MissingInputError
 from edos_dataset.segmentation.books.papers import WEIGHTS, Papers, extract_as_papers
 from edos_dataset.segmentation.books.papers_words import count_words
-from edos_dataset.sources.documents import ReadError
 from edos_dataset.sources.formats import read_plain
+from edos_dataset.sources.parsed import ReadError
 
 GAPS = (50, 100, 150, 200, 300, 500)
 """Gaps between two utterances, in characters, of the curve."""
