@@ -45,6 +45,7 @@ respond: address as_json beams candidates chat column config device engine force
 evaluate: as_json bertscore bertscore_model contexts encoder label_map label_set labels model reference_rows
     references sacrebleu seed ses train train_targets vectors vocabulary
 publish: as_json branch dry_run private repo token version views
+reproduce: as_json cost data listed out results run
 export: as_json config emotion force mark min_certainty out out_encoding revision source split system to voice
 labels-only: as_json config force out recipe
 hydrate: address as_json engine force max_missing out workers
