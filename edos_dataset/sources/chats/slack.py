@@ -76,7 +76,7 @@ def is_of_an_export(path: Path) -> bool:
         value = json.loads(path.read_bytes())
     except (ValueError, OSError, RecursionError):
         return False
-    return isinstance(value, list) and all(isinstance(one, dict) and "ts" not in one for one in value)
+    return isinstance(value, list) and not any(isinstance(one, dict) and "ts" in one for one in value)
 
 
 def _lists_of_people(location: str, member: str | None) -> Iterator[Mapping[str, str]]:
@@ -95,8 +95,13 @@ def _people(location: str, member: str | None) -> Mapping[str, str]:
     except (ReadError, OSError, ValueError, RecursionError):
         return {}
     people = [one for one in listed if isinstance(one, dict) and "id" in one] if isinstance(listed, list) else []
-    named = {str(one["id"]): _name({"user_profile": {**one, **(one.get("profile") or {})}}) for one in people}
+    named = {str(one["id"]): _name({"user_profile": {**one, **_profile(one)}}) for one in people}
     return {id_: name for id_, name in named.items() if name}
+
+
+def _profile(person: Mapping[str, Any]) -> Mapping[str, Any]:
+    profile = person.get("profile")
+    return profile if isinstance(profile, dict) else {}
 
 
 def _messages(value: Any) -> list[Any]:  # noqa: ANN401

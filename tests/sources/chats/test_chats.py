@@ -130,7 +130,9 @@ def slack_export(folder: Path) -> Path:
     ]
     people = [
         {"id": "U0AB", "name": "ak", "profile": {"display_name": "", "real_name": "Anna K"}},
-        {"id": "U1CD", "name": "ben", "real_name": "Ben"},
+        {"id": "U1CD", "name": "ben", "real_name": "Ben", "profile": []},
+        {"name": "nobody"},
+        7,
     ]
     (folder / "general").mkdir(parents=True)
     (folder / "users.json").write_text(json.dumps(people))
