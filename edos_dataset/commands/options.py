@@ -212,7 +212,8 @@ class Result(Mapping[str, Any]):
         return self.counts
 
     def load(self, config: str | None = None, split: str | None = None, **options: Any) -> Any:  # noqa: ANN401
-        """Load the dataset that was written, as `edos_dataset.load` does: by default all splits of its first config.
+        """Load the dataset that was written, as `edos_dataset.load` does: by default all splits of its first
+        config, and of books those of all languages.
 
         Raises:
             ValueError: no dataset was written.
