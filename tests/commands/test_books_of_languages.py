@@ -64,8 +64,7 @@ def test_all_languages_are_labelled_together(two_languages, tmp_path):
     assert ones == [line for line in lines if line["language"] == "de"]
 
 
-def test_all_languages_are_in_a_report(two_languages, tmp_path, monkeypatch):
-    monkeypatch.setattr(report, "plotly_script", lambda: "/* plotly */")
+def test_all_languages_are_in_a_report(two_languages, tmp_path):
     found = report.report(Asked(str(two_languages)), out=tmp_path / "r.html", pictures=False)
     sizes = _sizes(two_languages)
     [data] = found["data"]
