@@ -20,7 +20,7 @@ from edos_dataset.planning.sample import Sample
 from edos_dataset.planning.work import Corpus, Piece, corpus_of, published, work_of
 from edos_dataset.recipes.subtitles import pipeline_of
 from edos_dataset.runs.pipeline import Steps, check_order, check_pipeline
-from edos_dataset.sources.inventory import estimate_sentences, find_films
+from edos_dataset.sources.inventory import Inventory, estimate_sentences, find_films
 from edos_dataset.wording import counted
 
 _BUSY = 0.2
@@ -107,7 +107,7 @@ def plan(
         "sample": _measured(took),
         "corpus": asdict(corpus),
         "plans": plans,
-        "remarks": list(_remarks(took, corpus)),
+        "remarks": [*_unopened(inventory), *_remarks(took, corpus)],
     }
     hours = {one["machines"]["name"]: f"{one['total']['hours']:,.2f} hours" for one in plans}
     return Result("plan", facts, None, hours)
@@ -202,6 +202,14 @@ def _measured(took: Sample) -> dict[str, Any]:
             for stage in phase.stages
         ],
     }
+
+
+def _unopened(inventory: Inventory) -> list[str]:
+    """Return a sentence about the files that a run could not read, such as those that a list names but nobody has."""
+    notes = inventory.quarantined
+    if not notes:
+        return []
+    return [f"{counted(len(notes), 'files')} cannot be read, such as {notes[0]['detail']}"]
 
 
 def _remarks(took: Sample, corpus: Corpus) -> Sequence[str]:

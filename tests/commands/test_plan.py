@@ -65,6 +65,14 @@ def test_a_corpus_that_is_not_at_hand(films, pipeline):
     assert any("times the sample" in remark for remark in large["remarks"])
 
 
+def test_files_that_are_listed_but_not_there_are_remarked(films, pipeline, tmp_path):
+    first = sorted((films / "srt").rglob("*.srt"))[0]
+    (tmp_path / "list.txt").write_text(f"{first}\n{tmp_path / 'gone.srt'}\n")
+    found = plan([], pipeline, HERE, files_from=tmp_path / "list.txt", sample=1, measure=measured)
+    [remark] = [each for each in found["remarks"] if "cannot be read" in each]
+    assert remark.startswith("1 file cannot be read, such as ") and "gone.srt" in remark
+
+
 def test_the_draw_is_that_of_its_seed(films):
     table = find_films([films], "en").films
     one, same, other = (draw(table, 5, seed)["film"].to_pylist() for seed in (1, 1, 2))
