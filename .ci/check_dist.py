@@ -31,7 +31,7 @@ REQUIRED = (
     "crowd/quiz.jsonl",
     "crowd/mturk/form.html",
     "web/crowd/assets/layout.html",
-    "augmentation/audit_page.html",
+    "audits/labels.html",
     "publishing/cards/templates/dataset.md.j2",
     "web/page.css",
 )

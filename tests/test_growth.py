@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from edos_dataset.audits.judgements import dialogue_rates
-from edos_dataset.augmentation.audit import judged
+from edos_dataset.audits.label_rates import label_rates
 from edos_dataset.cleaning.rejects import split_before
 from edos_dataset.schema.tables import DIALOGUES
 from edos_dataset.segmentation.books.extraction import Speech, extract
@@ -101,7 +101,11 @@ def of_dialogues(number):
 
 
 @pytest.mark.parametrize(
-    ("make", "count"), [(of_labels, judged), (of_dialogues, lambda path: dialogue_rates([path], by="document_id"))]
+    ("make", "count"),
+    [
+        (of_labels, lambda path: label_rates([path], by="document_id")),
+        (of_dialogues, lambda path: dialogue_rates([path], by="document_id")),
+    ],
 )
 def test_judgements_are_counted_in_proportion_to_their_number(make, count, tmp_path):
     def counted(text):

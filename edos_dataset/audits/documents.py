@@ -102,7 +102,7 @@ def draw_items(
     for name, value, least in (("number", number, 1), ("around", around, 0)):
         if value < least:
             raise ValueError(f"{name} of {unit} must be at least {least}, got {value}")
-    config = _config_of(folder, config)
+    config = config_of(folder, config)
     try:
         files = _files_of(folder, config)
         drawn = _draw([path for _, path in files], unit, number, seed)
@@ -115,7 +115,12 @@ def draw_items(
     return config, BOOKS if books else SUBTITLES, items
 
 
-def _config_of(folder: Path, config: str | None) -> str:
+def config_of(folder: Path, config: str | None) -> str:
+    """Return the config of one of our folders, by default its first.
+
+    Raises:
+        ValueError: there is none.
+    """
     there = (configs_in(folder) if config is None else configs_in(folder, [config])) if folder.is_dir() else []
     if not there:
         known = ", ".join(configs_in(folder)) if folder.is_dir() else ""
@@ -181,13 +186,14 @@ def _documents(files: Sequence[tuple[str, Path]], names: set[str]) -> tuple[dict
     return documents, books
 
 
-def _lines(row: Mapping[str, Any]) -> Iterator[Line]:
+def lines_of(row: Mapping[str, Any]) -> Iterator[Line]:
+    """Yield the turns of a dialogue, given as a row of a dataset."""
     for number, turn in enumerate(row["turns"], 1):
         yield Line(
             turn["text"],
             row["dialogue_id"],
             number,
-            tuple(turn["sentence_ids"]),
+            tuple(turn.get("sentence_ids") or ()),
             start=turn.get("start"),
             end=turn.get("end"),
             speaker=turn.get("speaker"),
@@ -197,7 +203,7 @@ def _lines(row: Mapping[str, Any]) -> Iterator[Line]:
 
 def _item(rows: Sequence[Mapping[str, Any]], dialogue: str, first: int | None, around: int) -> Item:
     own = next(row for row in rows if row["dialogue_id"] == dialogue)
-    lines = [line for row in rows for line in _lines(row)]
+    lines = [line for row in rows for line in lines_of(row)]
     start = next(place for place, line in enumerate(lines) if line.dialogue_id == dialogue) + (first or 0)
     stop = start + (len(own["turns"]) if first is None else 2)
     judged = [replace(line, judged=True) for line in lines[start:stop]]

@@ -160,7 +160,7 @@ def dialogue_judgements(paths: Sequence[Path]) -> tuple[str, str, list[Judgement
 def _about(raw: Mapping[str, Any], path: Path) -> tuple[str, str]:
     kind, unit = raw.get("kind"), raw.get("unit")
     if not of_dialogues(raw):
-        raise ValueError(f"{path} judges labels, not dialogues: such a file is read alone")
+        raise ValueError(f"{path} judges labels, not dialogues: give it in another call")
     try:
         error_types(str(kind), str(unit))
     except ValueError as error:
@@ -208,9 +208,8 @@ def dialogue_rates(paths: Sequence[Path], by: str = "source") -> dict[str, Any]:
     Returns:
         `kind`, `unit`, `items`; `readers`, name → items read and fractions; `without_error` and `errors`, code →
         figures: `share` (0 to 1), `interval`, and for books `paper`, the fraction that the paper's authors found in
-        theirs (Section 4), or None; `groups`, name → figures of those without error; `agreement`, None if no item has
-        two readers, else `items` with two or more, `readers` of these, and `of`, error or ANY → `agreed` (fraction of
-        the pairs of readers), `fleiss_kappa` and, with exactly two readers, `cohen_kappa`, each None where undefined.
+        theirs (Section 4), or None; `groups`, name → figures of those without error; `agreement`, of each error and
+        ANY, see `agreement_of`.
 
     Raises:
         ValueError: see `dialogue_judgements`; or `by` is unknown.
@@ -238,7 +237,9 @@ def dialogue_rates(paths: Sequence[Path], by: str = "source") -> dict[str, Any]:
         "errors": errors,
         "by": by,
         "groups": _shares_by(items, lambda one: one.groups[by]),
-        "agreement": _agreement(items, tests),
+        "agreement": agreement_of(
+            [{one.reader: {name: test(one) for name, test in tests.items()} for one in own} for own in items.values()]
+        ),
     }
 
 
@@ -267,20 +268,33 @@ def _share(items: _Items, fits: _Test) -> dict[str, Any]:
     return {"items": len(shares), "share": round(share, 4), "interval": wilson(share, len(shares))}
 
 
-def _agreement(items: _Items, tests: Mapping[str, _Test]) -> dict[str, Any] | None:
-    several = [own for own in items.values() if len(own) > 1]
+def agreement_of(found: Sequence[Mapping[str, Mapping[str, bool]]]) -> dict[str, Any] | None:
+    """Return how far readers agree.
+
+    Args:
+        found: for each item, reader → question → the reader's answer.
+
+    Returns:
+        None if no item has two readers, else `items` with two or more, `readers` of these, and `of`, question →
+        `agreed` (fraction of the pairs of readers), `fleiss_kappa` and, with exactly two readers, `cohen_kappa`, each
+        None where undefined.
+    """
+    several = [answers for answers in found if len(answers) > 1]
     if not several:
         return None
-    readers = sorted({one.reader for own in several for one in own})
+    readers = sorted({reader for answers in several for reader in answers})
+    questions = next(iter(several[0].values()))
     return {
         "items": len(several),
         "readers": readers,
-        "of": {name: _kappas(several, test, readers) for name, test in tests.items()},
+        "of": {
+            question: _kappas([[own[question] for _, own in sorted(answers.items())] for answers in several], readers)
+            for question in questions
+        },
     }
 
 
-def _kappas(several: Sequence[Sequence[Judgement]], test: _Test, readers: Sequence[str]) -> dict[str, float | None]:
-    found = [[test(one) for one in sorted(own, key=lambda one: one.reader)] for own in several]
+def _kappas(found: Sequence[Sequence[bool]], readers: Sequence[str]) -> dict[str, float | None]:
     counts = np.array([[len(own) - sum(own), sum(own)] for own in found])
     kappas = {"agreed": pairwise_agreement(counts), "fleiss_kappa": fleiss_kappa(counts)}
     if len(readers) == 2:

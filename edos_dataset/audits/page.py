@@ -152,7 +152,7 @@ def _turns(lines: Sequence[Line]) -> str:
         for number, line in enumerate(own):
             if before is not None and number == 0:
                 parts.append(f'<li class="cut">next dialogue{_between(before, line)}</li>')
-            parts.append(_turn(line, before if number else None))
+            parts.append(turn_html(line, before if number else None))
             before = line
     judged = [place for place, part in enumerate(parts) if part.startswith('<li class="judged')]
     if len(judged) > _MOST_TURNS:
@@ -172,7 +172,8 @@ def _between(before: Line, line: Line) -> str:
     return note
 
 
-def _turn(line: Line, before: Line | None) -> str:
+def turn_html(line: Line, before: Line | None) -> str:
+    """Return a turn as HTML; with the turn before it, its silence too."""
     silence = ""
     if line.judged and before is not None and before.end is not None and line.start is not None:
         silence = f" [{max(line.start - before.end, 0):.1f} s]"

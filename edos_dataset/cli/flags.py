@@ -90,10 +90,15 @@ def _is_no_file(path: Any) -> bool:  # noqa: ANN401 - a path or None
 
 def _audits_labels(given: Given) -> bool:
     """Return whether `edos audit` writes a page of labels."""
+    one = len(given["sources"]) == 1 and given["sources"][0].is_dir()
+    return one and not given["dialogues"] and not given["pairs"] and (given["labels"] or _is_extension(given))
+
+
+def _is_extension(given: Given) -> bool:
+    """Return whether `edos audit` is given a folder of `edos extend`."""
     from edos_dataset.commands.audit import shows_labels
 
-    one = len(given["sources"]) == 1 and given["sources"][0].is_dir()
-    return one and not given["dialogues"] and not given["pairs"] and shows_labels(given["sources"][0], given["config"])
+    return shows_labels(given["sources"][0], given["config"])
 
 
 def _audits_dialogues(given: Given) -> bool:
@@ -151,15 +156,16 @@ UNUSED: Mapping[str, tuple[Unused, ...]] = {
         ),
     ),
     "audit": (
-        Unused(("per_label",), _audits_dialogues, "is for folders of `edos extend`, without --dialogues and --pairs"),
+        Unused(("per_label",), _audits_dialogues, "is for labels: give --labels with it"),
+        Unused(("books",), _audits_labels, "is for pages of dialogues: give --dialogues or --pairs with it"),
         Unused(
-            ("around", "blind", "books", "out"),
-            _audits_labels,
-            "is for pages of dialogues: give --dialogues or --pairs with it",
+            ("out",),
+            lambda given: _audits_labels(given) and _is_extension(given),
+            "is not for folders of `edos extend`, whose page is in them: give --dialogues or --pairs with it",
         ),
         Unused(("by",), lambda given: not _rates(given), "is for judgements"),
         Unused(
-            ("config", "dialogues", "pairs", "books", "around", "blind", "per_label", "seed", "out", "force"),
+            ("config", "dialogues", "pairs", "labels", "books", "around", "blind", "per_label", "seed", "out", "force"),
             _rates,
             "is for a page, and judgements give rates",
         ),

@@ -1,6 +1,7 @@
 """`edos report` and `edos audit`: pages that describe a dataset, and pages on which people judge it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -126,6 +127,12 @@ def audit(
             min=1, help="Number of random pairs of consecutive turns to judge instead of dialogues.", show_default=False
         ),
     ] = None,
+    labels: Annotated[
+        bool,
+        typer.Option(
+            "--labels", help="Judge labels instead: random turns of every label, in their dialogues, and doubtful ones."
+        ),
+    ] = False,
     books: Annotated[
         Path | None,
         typer.Option(help="Books that the dialogues are from, to show the paragraphs around them.", show_default=False),
@@ -133,12 +140,14 @@ def audit(
     around: Annotated[
         int, typer.Option(min=0, help="Maximum number of turns or paragraphs to show before and after each item.")
     ] = 6,
-    blind: Annotated[bool, typer.Option("--blind", help="Hide the source of each item until it is judged.")] = False,
+    blind: Annotated[
+        bool, typer.Option("--blind", help="Hide the source of each item, or its label, until it is judged.")
+    ] = False,
     per_label: Annotated[
         int,
         typer.Option(
             min=1,
-            help="For a folder of `edos extend`: number of random examples per label and step, and of doubtful ones.",
+            help="For labels: number of random turns per label (and step of `edos extend`), and of doubtful ones.",
         ),
     ] = 5,
     seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
@@ -148,8 +157,8 @@ def audit(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Output page of dialogues or pairs; that of labels is `audit.html` in the folder.",
-            show_default="audit_CONFIG_dialogues.html",
+            help="Output page; that of a folder of `edos extend` is `audit.html` in it.",
+            show_default="audit_CONFIG_dialogues.html or ..._labels.html",
         ),
     ] = None,
     force: Force = False,
@@ -162,11 +171,10 @@ def audit(
 
     done = call(run, locals())
     if "page" in done:
-        how = "the random examples" if done["labels"] else "by keys or buttons"
-        line = f"{done['page']}: judge {how}, download the judgements, and pass that file to `edos audit`"
+        line = f"{done['page']}: judge by keys or buttons, download the judgements, and pass that file to `edos audit`"
         emit(dict(done), as_json, [line])
     else:
-        emit(dict(done), as_json, dialogue_tables(done) if "unit" in done else [judgement_table(done)])
+        emit(dict(done), as_json, dialogue_tables(done) if "unit" in done else label_tables(done))
 
 
 def dialogue_tables(rates: Mapping[str, Any]) -> "list[Table]":
@@ -211,24 +219,49 @@ def _figures(own: Mapping[str, Any]) -> tuple[str, str]:
     return f"{own['share']:.1%}", "{:.1%} – {:.1%}".format(*own["interval"])
 
 
-def judgement_table(rates: Mapping[str, Any]) -> "Table":
-    """Return the table of the error rates of `augmentation.audit.judged`."""
+def label_tables(rates: Mapping[str, Any]) -> "list[Table]":
+    """Return the tables of `audits.label_rates.label_rates`: steps, labels with the readers' own, groups, agreement."""
+    steps = list(rates["steps"].items()) if len(rates["steps"]) > 1 else []
+    readers = [(f"reader {name}", own) for name, own in rates["readers"].items()]
+    tables = [
+        _right_table(
+            f"labels that are right, {counted(len(readers), 'readers')}",
+            "",
+            [*steps, ("all, by frequency", rates["overall"])],
+            (
+                "least certain",
+                lambda _, own: f"{own['worst']['judged'] - own['worst']['wrong']:,} of {own['worst']['judged']:,}",
+            ),
+        ),
+        _right_table("by label", "label", list(rates["labels"].items()), ("rather", partial(_rather, rates))),
+        _right_table(f"by {rates['by']}", f"{rates['by']}, reader", [*rates["groups"].items(), *readers]),
+    ]
+    return [*tables, *_agreement({**rates, "unit": "labels", "errors": {}})]
+
+
+def _right_table(
+    title: str,
+    first: str,
+    rows: Sequence[tuple[str, Mapping[str, Any]]],
+    more: tuple[str, Callable[[str, Mapping[str, Any]], str]] | None = None,
+) -> "Table":
     from edos_dataset.cli.data_table import Table
 
-    table = Table()
-    table.add_column("step")
-    for name in ("judged", "wrong", "unsure", "error rate", "95 % interval", "doubtful ones: wrong of judged"):
+    table = Table(title=title)
+    table.add_column(first)
+    for name in ("judged", "right", "95 % interval", "unsure"):
         table.add_column(name, justify="right")
-    for name, row in [*rates["steps"].items(), ("overall", rates["overall"])]:
-        known = row["error_rate"] is not None
-        rate, ends = (f"{row['error_rate']:.1%}", "{:.1%} – {:.1%}".format(*row["interval"])) if known else ("", "")
-        table.add_row(
-            name,
-            f"{row['judged']:,}",
-            f"{row['wrong']:,}",
-            f"{row['unsure']:,}",
-            rate,
-            ends,
-            f"{row['worst']['wrong']:,} of {row['worst']['judged']:,}",
-        )
+    if more:
+        table.add_column(more[0], justify="left" if more[0] == "rather" else "right")
+    for name, own in rows:
+        known = own["right"] is not None
+        share = (f"{own['right']:.1%}", "{:.1%} – {:.1%}".format(*own["right_interval"])) if known else ("", "")
+        cells = [f"{own['judged']:,}", *share, f"{own['unsure']:,}", *([more[1](name, own)] if more else [])]
+        table.add_row(name, *cells)
     return table
+
+
+def _rather(rates: Mapping[str, Any], label: str, _: Mapping[str, Any]) -> str:
+    """Return the labels that readers gave instead, the most frequent first."""
+    own = rates["confusion"].get(label, {})
+    return ", ".join(f"{name} {number}" if number > 1 else name for name, number in own.items() if name != label)

@@ -13,8 +13,11 @@ from edos_dataset.audits.judgements import (
     of_dialogues,
     read_judgements,
 )
+from edos_dataset.audits.label_page import render_labels
+from edos_dataset.audits.label_rates import label_rates
+from edos_dataset.audits.label_sample import label_page
 from edos_dataset.audits.page import Page, render
-from edos_dataset.augmentation.audit import judged, write_audit
+from edos_dataset.augmentation.audit import write_audit
 from edos_dataset.commands.options import Result, UsageError, verb
 from edos_dataset.runs.commit import committed
 from edos_dataset.runs.folder import OutputFolder, check_out_file, configs_in
@@ -32,6 +35,7 @@ def audit(
     config: str | None = None,
     dialogues: int | None = None,
     pairs: int | None = None,
+    labels: bool = False,
     books: str | Path | None = None,
     around: int = 6,
     blind: bool = False,
@@ -50,13 +54,16 @@ def audit(
         config: config of the folder; by default its first.
         dialogues: number of random dialogues to judge; by default 50, as in the Gutenberg Dialogue paper (Section 4).
         pairs: number of random pairs of consecutive turns to judge, instead of dialogues.
+        labels: judge random turns of every label, and the least certain ones, instead of dialogues; for a folder of
+            `extend` the default.
         books: file or folder of the books that the dialogues are from; the page then shows the paragraphs around them.
         around: maximum number of turns or paragraphs to show before and after each item.
-        blind: hide the source of each item until it is judged.
-        per_label: for a folder of `extend`: number of random examples per label and step, and of doubtful ones.
+        blind: hide the source of each item, or its label, until it is judged.
+        per_label: for labels: number of random turns per label (and step of `extend`), and of doubtful ones.
         seed: random seed; equal data, numbers and seeds give the same bytes.
         by: group the rates by "source", "document_id", "language", "split" or "config".
-        out: HTML file for dialogues; by default `audit_CONFIG_UNIT.html` in the working directory.
+        out: HTML file, by default `audit_CONFIG_UNIT.html` in the working directory; that of a folder of `extend` is
+            `audit.html` in it.
         force: replace an existing page; for a folder of `extend`, a page that was edited.
 
     Returns:
@@ -64,24 +71,27 @@ def audit(
 
     Raises:
         FolderError: the folder was not written by this package or is damaged, or the page cannot be written.
-        ValueError: dialogues and pairs are both given, a source is of the wrong kind, or judgements are damaged.
+        ValueError: two of dialogues, pairs and labels are given, a source is of the wrong kind, or judgements are
+            damaged.
     """
     given = [place_of(each) for each in ([sources] if isinstance(sources, str | Path) else sources)]
-    if dialogues is not None and pairs is not None:
-        raise UsageError("give --dialogues or --pairs, not both")
+    if (dialogues is not None) + (pairs is not None) + labels > 1:
+        raise UsageError("give one of --dialogues, --pairs and --labels")
     _check_there(given)
     if not given[0].is_dir():
         return _rates(given, by)
     if len(given) > 1:
         raise UsageError(f"{given[1]}: a page is made of one folder")
-    if dialogues is None and pairs is None and shows_labels(given[0], config):
-        page, labels = write_page(given[0], per_label, seed, force), True
+    target = None if out is None else place_of(out)
+    labels = labels or (dialogues is None and pairs is None and shows_labels(given[0], config))
+    if labels and shows_labels(given[0], config):
+        page = write_page(given[0], per_label, seed, force, around, blind)
+    elif labels:
+        page = write_labels_page(given[0], config, per_label, seed, around, blind, target, force)
     else:
         unit, number = (DIALOGUES, dialogues) if pairs is None else (PAIRS, pairs)
         read = None if books is None else place_of(books)
-        target = None if out is None else place_of(out)
         page = write_dialogues_page(given[0], config, unit, number, read, seed, around, blind, target, force)
-        labels = False
     return Result("audit", {"page": str(page), "labels": labels}, page, then=f"open {page}")
 
 
@@ -95,9 +105,10 @@ def _check_there(sources: Sequence[Path]) -> None:
 
 
 def _rates(files: Sequence[Path], by: str) -> Result:
-    if len(files) == 1 and not of_dialogues(read_judgements(files[0])):
-        rates = judged(files[0])
-        shown = {"judged": rates["overall"]["judged"], "wrong": rates["overall"]["wrong"]}
+    if not of_dialogues(read_judgements(files[0])):
+        rates = label_rates(files, by)
+        right = rates["overall"]["right"]
+        shown = {"judged": rates["overall"]["judged"], "right": "none judged" if right is None else f"{right:.1%}"}
     else:
         rates = dialogue_rates(files, by)
         shown = {rates["unit"]: rates["items"], "without error": f"{rates['without_error']['share']:.1%}"}
@@ -109,20 +120,39 @@ def shows_labels(folder: Path, config: str | None) -> bool:
     return config in (None, EXTENDED) and EXTENDED in configs_in(folder)
 
 
-def write_page(extension: Path, per_label: int = 5, seed: int = 0, force: bool = False) -> Path:
+def write_page(
+    extension: Path, per_label: int = 5, seed: int = 0, force: bool = False, around: int = 6, blind: bool = False
+) -> Path:
     """Write the page of labels into a folder of `extend`, or a copy of one, and return its path.
 
     With `force` a page that was edited is replaced, and the page of a copy.
     """
     page = extension / PAGE
     if not (extension / ".run").exists():
-        write_audit(extension, check_out_file(page, force=force), per_label, seed)
+        write_audit(extension, check_out_file(page, force=force), per_label, seed, around, blind)
         return page
     with OutputFolder(extension, "extend", force=force) as folder:
         prepared = folder.prepare(keep=committed(extension).keys() - {PAGE})
-        write_audit(extension, prepared / PAGE, per_label, seed)
+        write_audit(extension, prepared / PAGE, per_label, seed, around, blind)
         folder.commit()
     return page
+
+
+def write_labels_page(
+    folder: Path,
+    config: str | None = None,
+    per_label: int = 5,
+    seed: int = 0,
+    around: int = 6,
+    blind: bool = False,
+    out: Path | None = None,
+    force: bool = False,
+) -> Path:
+    """Write a page on which people judge the labels of a config's turns, and return its path; see `audit`."""
+    page = label_page(folder, config, per_label, seed, around, blind)
+    target = check_out_file(out or Path(f"audit_{page.config}_labels.html"), force=force)
+    write_text(target, render_labels(page))
+    return target
 
 
 def write_dialogues_page(

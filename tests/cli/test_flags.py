@@ -38,7 +38,7 @@ sample:
 download: changed language limit mirror out yes
 extend: address as_json column config device encoder engine every_turn force history id_column learner memory
     out recipe settings skip_bad workers
-audit: around as_json blind books by config dialogues force out pairs per_label seed
+audit: around as_json blind books by config dialogues force labels out pairs per_label seed
 respond: address as_json beams candidates chat column config device engine force form id_column keep_system
     label labeler model model_revision one_dialogue out out_encoding out_format revision sample seed skip_bad
     speaker_column split time_column trust_remote_code workers
@@ -173,13 +173,15 @@ REFUSED = [
     *((("report", "meld", "--map", "ekman7"), "--map is not for datasets known by name"),),
     *(((*EVALUATE, "--map", "ekman7"), "--map is for --labels"),),
     *((("report", "run", "--data", "."), "--data is for datasets that are known by name"),),
-    *((("audit", "run", "--per-label", "3"), "--per-label is for folders of `edos extend`"),),
-    *((("audit", "extended", *option), f"{option[0]} is for pages of dialogues") for option in (
-        ("--around", "3"), ("--blind",), ("--books", "films"), ("--out", "page.html"))),
+    *((("audit", "run", "--per-label", "3"), "--per-label is for labels: give --labels"),),
+    *((("audit", *words, "--books", "films"), "--books is for pages of dialogues") for words in (
+        ("extended",), ("run", "--labels"))),
+    *((("audit", "extended", *option, "--out", "x.html"), "--out is not for folders of `edos extend`") for option in (
+        (), ("--labels",))),
     *((("audit", "run", "--by", "split"), "--by is for judgements"),),
     *((("audit", "turns.csv", *option), "judgements give rates") for option in (
-        ("--config", "os"), ("--dialogues", "3"), ("--pairs", "3"), ("--books", "films"), ("--around", "3"),
-        ("--blind",), ("--per-label", "3"), ("--seed", "1"), ("--out", "page.html"), ("--force",))),
+        ("--config", "os"), ("--dialogues", "3"), ("--pairs", "3"), ("--labels",), ("--books", "films"),
+        ("--around", "3"), ("--blind",), ("--per-label", "3"), ("--seed", "1"), ("--out", "page.html"), ("--force",))),
     *(((*EVALUATE, "--encoder", "x"), "--encoder is for --ses"),),
     *(((*EVALUATE, "--bertscore-model", "x"), "--bertscore-model is for --bertscore"),),
     *(((*EVALUATE, "--model", "fast"), "--model is for --labels"),),

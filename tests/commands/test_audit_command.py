@@ -7,7 +7,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from audited import BOOK_ROWS, book_row, films, write_config
+from audited import BOOK_ROWS, book_row, films, labelled_films, write_config
 from edos_dataset.cli.app import app
 
 
@@ -56,7 +56,9 @@ def test_figures_of_readers(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("films", "--dialogues", 5, "--pairs", 5), 2, "give --dialogues or --pairs, not both"),
+        (("films", "--dialogues", 5, "--pairs", 5), 2, "give one of --dialogues, --pairs and --labels"),
+        (("films", "--pairs", 5, "--labels"), 2, "give one of --dialogues, --pairs and --labels"),
+        (("films", "--labels"), 1, "the turns of config 'os' of films have no labels"),
         (("films", "films"), 2, "a page is made of one folder"),
         (("films", "--pairs", 0), 2, "should be greater than"),
         (("films", "--config", "edos"), 1, "has no config 'edos'; it has os"),
@@ -81,3 +83,26 @@ def test_what_cannot_be_done_is_told_in_a_sentence(tmp_path, monkeypatch, argume
     assert failed.exit_code == code and "Traceback" not in failed.output
     assert message in " ".join(failed.output.replace("│", "").split())
     assert not list(tmp_path.glob("*.html"))
+
+
+def test_a_page_of_labels_and_their_figures(tmp_path, monkeypatch):
+    labelled_films(tmp_path / "run", ["sad", "joyful"])
+    monkeypatch.chdir(tmp_path)
+    done = call("run", "--labels", "--config", "edos", "--per-label", 2)
+    assert done.exit_code == 0 and "audit_edos_labels.html" in done.output
+    page = (tmp_path / "audit_edos_labels.html").read_bytes()
+    assert page.count(b"<article") == 8
+    assert call("run", "--labels").exit_code == 1, "it is there already"
+    assert call("run", "--labels", "--blind", "--out", "blind.html").exit_code == 0
+    assert b'data-label-hidden="yes"' in (tmp_path / "blind.html").read_bytes()
+    entry = {"method": "edos", "label": "sad", "rows": 8, "draw": "random", "source": "films/[x]", "digest": "d"}
+    judgements = [
+        entry | {"item": str(number), "verdict": verdict, "own": own}
+        for number, (verdict, own) in enumerate([("right", None)] * 3 + [("wrong", "lonely")])
+    ]
+    (tmp_path / "ann.json").write_text(json.dumps({"config": "edos", "judgements": judgements}))
+    shown = " ".join(call("ann.json").output.split())
+    for told in ("75.0%", "lonely", "films/[x]", "reader ann", "1 reader"):
+        assert told in shown
+    rates = json.loads(call("ann.json", "--json").stdout)
+    assert rates["overall"]["right"] == 0.75 and rates["confusion"]["sad"] == {"sad": 3, "lonely": 1}

@@ -114,7 +114,7 @@ def test_wrong_settings_are_named_as_the_caller_named_them(films, tmp_path):
     assert "--top 5: --no-labels leaves the stage 'select' out" in done.stderr
     with pytest.raises(ValueError, match="unknown engine 'rey'; did you mean 'ray'"):
         edos_dataset.curate(films, tmp_path / "edos", labels=False, engine="rey")
-    with pytest.raises(ValueError, match="give dialogues or pairs, not both"):
+    with pytest.raises(ValueError, match="give one of dialogues, pairs and labels"):
         edos_dataset.audit(tmp_path, dialogues=3, pairs=4)
 
 

@@ -3,6 +3,7 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from edos_dataset.labels import LABEL_IDS
 from edos_dataset.schema import arrow_schema
 
 _NUMBERS = pa.list_(pa.int32())
@@ -90,3 +91,17 @@ def films(folder, documents=4, dialogues=5):
         for number in range(dialogues)
     ]
     return write_config(folder, "os", {"train": rows[: len(rows) // 2], "test": rows[len(rows) // 2 :]})
+
+
+def labelled_films(folder, labels, dialogues=4, turns=6):
+    """A folder with films whose turns have the labels (names) in turn, none for None, and a rising confidence."""
+    rows = []
+    for film in range(dialogues):
+        row = film_row(f"show/film{film}.srt", [f"film {film} turn {turn}" for turn in range(turns)], 1)
+        for place, turn in enumerate(row["turns"]):
+            name = labels[(film * turns + place) % len(labels)]
+            label = None if name is None else LABEL_IDS[name]
+            top = [] if label is None else [{"label": label, "probability": 0.5}, {"label": 40, "probability": 0.1}]
+            turn |= {"label": label, "confidence": (film * turns + place) / 100, "top": top, "label_source": "toy@1"}
+        rows.append(row)
+    return write_config(folder, "edos", {"train": rows[:-1], "test": rows[-1:]})
