@@ -82,7 +82,8 @@ def test_manifest_and_card(run, labels):
     card = (labels / "README.md").read_text()
     assert card.index("Know its flaws first") < card.index("## Load")
     assert "license_name: labels-without-text" in card
-    assert "| `toy` | not stated | not stated | not stated | not stated | not stated | CC0 |" in card
+    assert "How often `toy` is right has not been measured." in card
+    assert "- Licences of the data of `toy`: CC0." in card
 
 
 def test_memory_does_not_grow_with_the_file(run, labels, tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from edos_dataset.labels import LABELS
 from edos_dataset.languages import name_of_language
 from edos_dataset.publishing.cards import tables
+from edos_dataset.publishing.cards.flaws import Records, flaws_table
 from edos_dataset.publishing.cards.headers import books_header, labelled_with, pipeline_header, render_card, title_of
 from edos_dataset.publishing.cards.markdown import code, fenced, plain
 from edos_dataset.publishing.cards.paper_figures import BY_LABEL, EDOS_PAPER, GUTENBERG_PAPER, citation
@@ -16,8 +17,6 @@ from edos_dataset.publishing.layout import ConfigFiles
 from edos_dataset.publishing.statistics import CERTAINTY_BINS
 from edos_dataset.schema import CONFIGS, REGISTRY
 from edos_dataset.version import __version__
-
-Records = Mapping[str, Mapping[str, Any]]
 
 _EXAMPLE_BIN = 8
 """First bin of certainty that the card's example keeps."""
@@ -146,12 +145,10 @@ def dataset_card(
         **_model_values(models),
         paper=EDOS_PAPER,
         largest=largest and {**_sizes(largest), "config": largest.config},
-        measured_models=[*_measured_models(models)],
-        measured_scorers=[*_measured_scorers(scorers)],
-        untimed=_untimed(order),
+        flaws_table=flaws_table(order, labelled, models, scorers),
         configs=[{"name": each.config, "description": REGISTRY[each.config].description} for each in loadable],
         columns_table=_columns_table(labelled, "os"),
-        size_tables=list(map(tables.statistics_table, order)),
+        size_tables=tables.statistics_tables(order),
         comparison_table=tables.comparison_table(order),
         moved=first and first.moved,
         reading=READING,
@@ -185,6 +182,7 @@ def books_card(parts: Sequence[BooksPart]) -> str:
     labelled = part.written if part else None
     written = [each.written for each in parts]
     loadable = [each for each in parts if each.written.total_rows]
+    models = dict(ChainMap(*(dict(each.models) for each in reversed(parts))))
     title = _books_title(labelled)
     return render_card(
         "books",
@@ -192,7 +190,8 @@ def books_card(parts: Sequence[BooksPart]) -> str:
         title=plain(title),
         **_COMMON,
         **_label_values(labelled, picture=True),
-        **_model_values(dict(ChainMap(*(dict(each.models) for each in reversed(parts))))),
+        **_model_values(models),
+        flaws_table=flaws_table([], labelled, models, {}),
         **_totals(parts),
         paper=GUTENBERG_PAPER,
         languages=", ".join(name_of_language(each.language) for each in parts),
@@ -271,14 +270,13 @@ def _label_values(labelled: ConfigFiles | None, picture: bool) -> dict[str, Any]
         + ("" if labelled.label_set else f" ({BY_LABEL[label][1] / of_papers:.1%})")
         for label in label_order(labelled.labels, len(names))[:5]
     )
-    unsure = sum(labelled.confidence[:5]) / max(sum(labelled.confidence), 1)
     return {
         "labelled": {**_sizes(labelled), "config": labelled.config},
         "label_set": _label_set(labelled) if labelled.label_set else None,
-        "unsure": f"{unsure:.0%}",
         "picture": LABEL_PICTURE if picture else "",
         "most_frequent": most_frequent,
         "label_table": tables.label_table(labelled),
+        "labels_not_given": tables.labels_not_given(labelled),
         "label_sources": ", ".join(
             f"{count:,} by {code(name)}" for name, count in sorted(labelled.label_sources.items())
         )
@@ -303,44 +301,3 @@ def _label_set(labelled: ConfigFiles) -> dict[str, str]:
 
 def _model_values(models: Records) -> dict[str, str]:
     return {"model_table": tables.model_table(models) if models else "", "model_list": tables.making_list(models)}
-
-
-def _measured_models(models: Records) -> list[dict[str, str]]:
-    """Return the errors of the labelling models whose records state them."""
-    found = []
-    for name, metrics in ((name, tables.held_out_metrics(record)) for name, record in models.items()):
-        if metrics:
-            by_label = metrics.get("by_label", {})
-            worst = sorted((row["f1"] or 0.0, label) for label, row in by_label.items() if row.get("support"))[:5]
-            found.append(
-                {
-                    "name": code(name),
-                    "wrong": f"{1 - metrics['accuracy']:.1%}",
-                    "examples": f"{metrics['examples']:,}",
-                    "worst": ", ".join(f"{plain(label)} (F1 {f1:.0%})" for f1, label in worst),
-                }
-            )
-    return found
-
-
-def _measured_scorers(scorers: Records) -> list[dict[str, str]]:
-    """Return the errors of the turn scorers, on the first split of which their records state them."""
-    found = []
-    for name, record in scorers.items():
-        splits = ((split, sources["all"]) for split, sources in record.get("metrics", {}).items() if "all" in sources)
-        for split, row in [*splits][:1]:
-            found.append(
-                {
-                    "name": code(name),
-                    "wrong": f"{1 - row['accuracy']:.1%}",
-                    "boundaries": f"{row['seams']:,}",
-                    "where": plain(split.replace("_", " ")),
-                }
-            )
-    return found
-
-
-def _untimed(configs: Sequence[ConfigFiles]) -> str:
-    counts = ((written.untimed, written.total_turns) for written in configs)
-    untimed, turns = max(counts, key=lambda count: count[1], default=(0, 0))
-    return f"{untimed / max(turns, 1):.1%}"

@@ -42,11 +42,20 @@ def columns_table(config: str, labelled: bool, labels: Labels = EDOS_LABELS) -> 
     )
 
 
-def statistics_table(written: ConfigFiles) -> str:
-    """Return the sizes of a config in the form of the EDOS paper's Table 3 and Xie & Pu's Tables 1 to 3, by split,
-    next to the papers' own.
+def statistics_tables(configs: Sequence[ConfigFiles]) -> list[str]:
+    """Return the sizes of configs in the form of the EDOS paper's Table 3 and Xie & Pu's Tables 1 to 3, by split, next
+    to the papers' own; configs of equal sizes share a table.
     """
-    known = papers.STATISTICS.get(written.config, ())
+    equal: dict[object, list[ConfigFiles]] = {}
+    for written in configs:
+        sizes = ([*map(of.get, SPLITS)] for of in (written.rows, written.turns, written.tokens))
+        equal.setdefault(str(list(sizes)), []).append(written)
+    return list(map(_statistics_table, equal.values()))
+
+
+def _statistics_table(configs: Sequence[ConfigFiles]) -> str:
+    written = configs[0]
+    known = list(dict.fromkeys(paper for each in configs for paper in papers.STATISTICS.get(each.config, ())))
     counts = [
         (written.total_rows, written.total_turns, written.total_tokens),
         *((written.rows[split], written.turns[split], written.tokens[split]) for split in SPLITS),
@@ -62,7 +71,8 @@ def statistics_table(written: ConfigFiles) -> str:
     ]
     columns = [[*(f"{count:,}" for count in three), *means] for three, means in zip(counts, averages, strict=True)]
     rows = [[criterion, *cells] for criterion, *cells in zip(_CRITERIA, *columns, strict=True)]
-    return table([f"`{written.config}`", "all", *SPLITS, *(paper.source for paper in known)], rows)
+    names = ", ".join(f"`{each.config}`" for each in configs)
+    return table([names, "all", *SPLITS, *(paper.source for paper in known)], rows)
 
 
 def _mean(number: int, of: int) -> str:
@@ -70,16 +80,14 @@ def _mean(number: int, of: int) -> str:
 
 
 def comparison_table(configs: Sequence[ConfigFiles]) -> str:
-    """Return the sizes of datasets with emotion labels in the form of the EDOS paper's Table 2, ours first."""
-    rows = [
-        [
-            f"**`{written.config}`, here**",
-            _kinds_of_labels(written),
-            f"{written.total_rows:,}",
-            f"{written.total_turns:,}",
-        ]
-        for written in configs
-    ]
+    """Return the sizes of datasets with emotion labels in the form of the EDOS paper's Table 2, ours first; configs
+    with equal labels and sizes share a row.
+    """
+    ours: dict[tuple[str, ...], list[str]] = {}
+    for written in configs:
+        sizes = (_kinds_of_labels(written), f"{written.total_rows:,}", f"{written.total_turns:,}")
+        ours.setdefault(sizes, []).append(f"`{written.config}`")
+    rows = [[f"**{', '.join(names)}, here**", *sizes] for sizes, names in ours.items()]
     rows += [[name, named, f"{dialogues:,}", f"{turns:,}"] for name, named, dialogues, turns in papers.COMPARED]
     return table(["dataset", "labels", "no. of dialogues", "no. of utterances"], rows)
 
@@ -101,7 +109,7 @@ def label_table(written: ConfigFiles) -> str:
     papers_total = sum(turns for _, turns in papers.BY_LABEL)
     total = sum(written.labels.values())
     shown: list[list[str]] = []
-    for label in label_order(written.labels):
+    for label in _given(written, len(LABELS)):
         turns, (papers_dialogues, papers_turns) = written.labels.get(label, 0), papers.BY_LABEL[label]
         dialogues = [f"{written.prompts.get(label, 0):,}"] if written.prompts else []
         ours = [*dialogues, f"{turns:,}", f"{turns / max(total, 1):.1%}"]
@@ -131,6 +139,17 @@ def label_table(written: ConfigFiles) -> str:
     return table(["label", *heads], shown)
 
 
+def _given(written: ConfigFiles, size: int) -> list[int]:
+    """Return the labels that some turn has, the most frequent first."""
+    return [label for label in label_order(written.labels, size) if written.labels.get(label)]
+
+
+def labels_not_given(written: ConfigFiles) -> str:
+    """Return the names of the labels that no turn has."""
+    names = written.set_of_labels.labels
+    return ", ".join(plain(name) for label, name in enumerate(names) if not written.labels.get(label))
+
+
 def _table_of_labels(written: ConfigFiles) -> str:
     """Return the labels of a config whose label set is not that of EDOS."""
     total, labels = max(sum(written.labels.values()), 1), written.set_of_labels
@@ -142,18 +161,18 @@ def _table_of_labels(written: ConfigFiles) -> str:
             f"{written.labels.get(label, 0):,}",
             f"{written.labels.get(label, 0) / total:.1%}",
         ]
-        for label in label_order(written.labels, len(labels))
+        for label in _given(written, len(labels))
     ]
     return table(["label", "meaning", "dialogues", "turns", "fraction of turns"], shown)
 
 
 def confidence_table(written: Statistics) -> str:
-    """Return the distribution of the confidence of a config's labels."""
+    """Return the distribution of the confidence of a config's labels, from its lowest to its highest."""
     total = max(sum(written.confidence), 1)
-    heads = [
-        f"{place / CONFIDENCE_BINS:.1f} to {(place + 1) / CONFIDENCE_BINS:.1f}" for place in range(CONFIDENCE_BINS)
-    ]
-    return table(["confidence", *heads], [["turns", *(f"{count / total:.1%}" for count in written.confidence)]])
+    places = [place for place, count in enumerate(written.confidence) if count]
+    shown = range(min(places, default=0), max(places, default=CONFIDENCE_BINS - 1) + 1)
+    heads = [f"{place / CONFIDENCE_BINS:.1f} to {(place + 1) / CONFIDENCE_BINS:.1f}" for place in shown]
+    return table(["confidence", *heads], [["turns", *(f"{written.confidence[place] / total:.1%}" for place in shown)]])
 
 
 def sources_table(written: Statistics) -> str:
@@ -165,9 +184,11 @@ def sources_table(written: Statistics) -> str:
         ["files", f"{written.documents:,}"],
         ["kinds of files", _listed([(_KINDS.get(kind, kind), count) for kind, count in sorted(written.kinds.items())])],
         ["languages", _listed(sorted(written.languages.items()))],
-        ["decades of the films", _listed(decades)],
-        ["genres", (_listed(genres[:_MOST_GENRES]) or "none named") + more],
     ]
+    if set(written.decades) - {UNKNOWN}:
+        rows.append(["decades of the films", _listed(decades)])
+    if genres:
+        rows.append(["genres", _listed(genres[:_MOST_GENRES]) + more])
     return table([f"{written.total_rows:,} dialogues", "from"], rows)
 
 
@@ -176,14 +197,32 @@ def _listed(counts: Sequence[tuple[str, int]]) -> str:
 
 
 def model_table(models: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the quality and data of labelling models, according to their records."""
-    heads = ["model", "accuracy", "macro-F1", "top-3 accuracy", "calibration error", "on", "data and licences"]
-    return table(
-        heads,
-        [
-            [code(name), *_measured(record), plain(record.get("licence_of_the_data", MISSING), MOST_LICENCES)]
-            for name, record in models.items()
-        ],
+    """Return the quality of labelling models, according to their records, and below it the licences of their data; ""
+    without a figure.
+    """
+    heads = ["model", "accuracy", "macro-F1", "top-3 accuracy", "calibration error", "on"]
+    rows = [[code(name), *_measured(record)] for name, record in models.items() if held_out_metrics(record)]
+    missing = ", ".join(code(name) for name, record in models.items() if not held_out_metrics(record))
+    return "\n\n".join(
+        part
+        for part in (
+            table(heads, rows) if rows else "",
+            f"How often {missing} is right has not been measured." if missing else "",
+            _licences(models),
+        )
+        if part
+    )
+
+
+def _licences(models: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the licences of the models' data, equal ones once."""
+    by_licence: dict[str, list[str]] = {}
+    for name, record in models.items():
+        licence = plain(record["licence_of_the_data"], MOST_LICENCES) if "licence_of_the_data" in record else ""
+        by_licence.setdefault(licence, []).append(code(name))
+    return "\n".join(
+        f"- Licences of the data of {' and '.join(names)}: {licence or MISSING}."
+        for licence, names in by_licence.items()
     )
 
 
@@ -201,32 +240,33 @@ def held_out_metrics(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _measured(record: Mapping[str, Any]) -> list[str]:
     metrics = held_out_metrics(record)
-    if not metrics:
-        return [MISSING] * 5
     shares = [f"{metrics[key]:.1%}" for key in _MEASURED[:-1]]
     return [*shares, f"{metrics['examples']:,} held-out examples"]
 
 
 def making_list(models: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return a list of labelling models or turn scorers: base model, data, command and date of the training."""
-    lines = []
+    """Return a list of labelling models or turn scorers: base model, data, command and date of the training, as far as
+    they are known; models made in the same way share a line.
+    """
+    made: dict[str, list[str]] = {}
     for name, record in models.items():
-        if "prompt" in record:
-            lines.append(_asked(name, record))
-            continue
-        data = record.get("data") or []
-        files = list(data) if isinstance(data, Mapping) else [row["file"] for row in data if "file" in row]
-        base = record.get("base_model") or record.get("encoder") or "nothing else"
-        made = f"{plain(record['date'])} " if record.get("date") else ""
-        made += (
-            f"by {code(record['command'], MOST_LICENCES)}"
-            if record.get("command")
-            else f"by a command that is {MISSING}"
-        )
-        learned = _folders(files) or f"data that are {MISSING}"
-        sees = _sees(record.get("history"))
-        lines.append(f"- {code(name)} builds on {plain(base)} and learned from {learned}. Made {made}.{sees}")
-    return "\n".join(lines)
+        made.setdefault(_asked(record) if "prompt" in record else _made(record), []).append(code(name))
+    return "\n".join(f"- {', '.join(names)}: {how}" for how, names in made.items())
+
+
+def _made(record: Mapping[str, Any]) -> str:
+    data = record.get("data") or []
+    files = list(data) if isinstance(data, Mapping) else [row["file"] for row in data if "file" in row]
+    base = record.get("base_model") or record.get("encoder")
+    date = f" {plain(record['date'])}" if record.get("date") else ""
+    command = f" by {code(record['command'], MOST_LICENCES)}" if record.get("command") else ""
+    sentences = [
+        f"builds on {plain(base)}" if base else "",
+        f"learned from {_folders(files)}" if files else "",
+        f"made{date}{command}" if date or command else "",
+    ]
+    known = "; ".join(filter(None, sentences)) or "nothing is known of how it was made"
+    return f"{known}.{_sees(record.get('history'))}"
 
 
 def _sees(history: object) -> str:
@@ -236,13 +276,12 @@ def _sees(history: object) -> str:
     return f" It sees a turn with up to {history:,} before it." if history else " It sees every turn alone."
 
 
-def _asked(name: str, record: Mapping[str, Any]) -> str:
-    """Return the line of a model at an endpoint."""
+def _asked(record: Mapping[str, Any]) -> str:
+    """Return how a model at an endpoint was asked."""
     return (
-        f"- {code(name)} is the language model {code(record['model'])} at {code(record['host'])}, which was asked to "
-        f"choose among the labels of {code(record['label_set'])} (prompt {code(record['prompt'])}) and saw "
-        f"{record['history']:,} earlier turns; the confidence is {plain(record['confidence'])}, and "
-        f"{plain(record['unanswered'])}."
+        f"the language model {code(record['model'])} at {code(record['host'])}, which was asked to choose among the "
+        f"labels of {code(record['label_set'])} (prompt {code(record['prompt'])}) and saw {record['history']:,} "
+        f"earlier turns; the confidence is {plain(record['confidence'])}, and {plain(record['unanswered'])}."
     )
 
 
@@ -277,12 +316,17 @@ def segmenter_table(segmenters: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def stage_table(stages: Sequence[Mapping[str, Any]]) -> str:
-    """Return the counts of a run's stages, as in its manifest."""
-    rows = []
+    """Return what the stages of a run removed, as in its manifest; those that removed nothing are only named."""
+    rows, idle = [], []
     for stage in stages:
-        rejected = _listed(sorted(stage["rejected"].items())) or "none"
+        if not stage["rejected"] and stage["kept"] == stage["read"]:
+            idle.append(code(stage["stage"]))
+            continue
+        rejected = _listed(sorted(stage["rejected"].items()))
         rows.append([plain(stage["stage"]), stage["unit"], f"{stage['read']:,}", f"{stage['kept']:,}", rejected])
-    return table(["stage", "counts", "read", "kept", "rejected"], rows)
+    removed = table(["stage", "counts", "read", "kept", "rejected"], rows) if rows else ""
+    nothing = f"Nothing was removed by {', '.join(idle)}." if idle else ""
+    return "\n\n".join(filter(None, (removed, nothing)))
 
 
 def certainty_table(written: ConfigFiles) -> str:
@@ -294,6 +338,8 @@ def certainty_table(written: ConfigFiles) -> str:
     rows = []
     for first, name in (*((first, f"at least {first / CERTAINTY_BINS:.1f}") for first in _SHOWN_BINS), (0, every)):
         dialogues, mean = written.sure(first)
+        if not dialogues and first:
+            continue
         rows.append([name, f"{dialogues:,}", f"{dialogues / total:.1%}", "–" if mean is None else f"{mean:.1%}"])
     if written.unjudged:
         rows.append(["null", f"{written.unjudged:,}", f"{written.unjudged / total:.1%}", "not known"])
