@@ -123,7 +123,7 @@ def test_nothing_at_all(tmp_path):
     assert header["configs"] == header["dataset_info"] == []
     assert (
         "| Total no. of dialogues | 0 | 0 | 0 | 0 | 1,000,000 |" in body
-        and "| Avg. no. of turns per dialogue | – | – | – | – | 4.70 |" in body
+        and "| Avg. no. of turns per dialogue | – | – | – | – | 2.83 | 3.49 | 4.31 | 4.70 |" in body
     )
     assert "## Labels" not in body and "annotations_creators" in header
 

@@ -310,6 +310,8 @@ def test_judging_by_touch_on_a_phone(judge_study, visit):
         value = ["okay"] * len(item.choices)
         for place in range(1, len(item.choices)):
             page.get_by_role("button", name=f"Okay, reply {place}", exact=True).tap()
+            # a tap is told before the page has its click, which moves what is below
+            page.locator(f".zone[data-rating=okay] .card[data-number='{place}']").wait_for()
         last = page.locator(f".card[data-number='{len(item.choices)}']")
         last.scroll_into_view_if_needed()
         page.evaluate("window.scrollTo(0, document.querySelector('.zones').offsetTop - 350)")
@@ -319,6 +321,7 @@ def test_judging_by_touch_on_a_phone(judge_study, visit):
         for step in range(1, 9):
             touch("touchMove", (x + (goal[0] - x) * step / 8, y + (goal[1] - y) * step / 8))
         touch("touchEnd")
+        page.locator(f".zone[data-rating=good] .card[data-number='{len(item.choices)}']").wait_for()
         page.wait_for_timeout(500)  # no tap counts in the moment in which another finger goes
         value[-1] = "good"
         wanted[item.id] = (value, None)
