@@ -140,9 +140,9 @@ def _judgement(
     ):
         if value not in allowed:
             raise ValueError(f"{where}: {name} is {shown(value)}, expected one of {', '.join(allowed)}")
-    for name, value in (("label", judgement.label), ("own", judgement.own)):
-        if not (isinstance(value, str) and value in known) and not (name == "own" and value is None):
-            raise ValueError(f"{where}: {name} is {shown(value)}, expected one of {', '.join(labels)}")
+    for name, given in (("label", judgement.label), ("own", judgement.own)):
+        if not (isinstance(given, str) and given in known) and not (name == "own" and given is None):
+            raise ValueError(f"{where}: {name} is {shown(given)}, expected one of {', '.join(labels)}")
     if not 1 <= judgement.rows <= _MOST_ROWS:
         raise ValueError(
             f"{where}: rows is {shown(judgement.rows)}, expected the number of turns with this label, from 1 to "
