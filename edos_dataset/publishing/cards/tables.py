@@ -109,7 +109,7 @@ def label_table(written: ConfigFiles) -> str:
     papers_total = sum(turns for _, turns in papers.BY_LABEL)
     total = sum(written.labels.values())
     shown: list[list[str]] = []
-    for label in _given(written, len(LABELS)):
+    for label in (label for label in label_order(written.labels) if written.labels.get(label)):
         turns, (papers_dialogues, papers_turns) = written.labels.get(label, 0), papers.BY_LABEL[label]
         dialogues = [f"{written.prompts.get(label, 0):,}"] if written.prompts else []
         ours = [*dialogues, f"{turns:,}", f"{turns / max(total, 1):.1%}"]
@@ -139,15 +139,12 @@ def label_table(written: ConfigFiles) -> str:
     return table(["label", *heads], shown)
 
 
-def _given(written: ConfigFiles, size: int) -> list[int]:
-    """Return the labels that some turn has, the most frequent first."""
-    return [label for label in label_order(written.labels, size) if written.labels.get(label)]
-
-
 def labels_not_given(written: ConfigFiles) -> str:
-    """Return the names of the labels that no turn has."""
-    names = written.set_of_labels.labels
-    return ", ".join(plain(name) for label, name in enumerate(names) if not written.labels.get(label))
+    """Return the names of the labels that no turn has and that `label_table` leaves out: none of an own label set, whose
+    meanings it states.
+    """
+    names = LABELS if written.label_set is None else ()
+    return ", ".join(name for label, name in enumerate(names) if not written.labels.get(label))
 
 
 def _table_of_labels(written: ConfigFiles) -> str:
@@ -161,7 +158,7 @@ def _table_of_labels(written: ConfigFiles) -> str:
             f"{written.labels.get(label, 0):,}",
             f"{written.labels.get(label, 0) / total:.1%}",
         ]
-        for label in _given(written, len(labels))
+        for label in label_order(written.labels, len(labels))
     ]
     return table(["label", "meaning", "dialogues", "turns", "fraction of turns"], shown)
 
