@@ -75,7 +75,7 @@ def audit(
             damaged.
     """
     given = [place_of(each) for each in ([sources] if isinstance(sources, str | Path) else sources)]
-    if (dialogues is not None) + (pairs is not None) + labels > 1:
+    if [dialogues is not None, pairs is not None, labels].count(True) > 1:
         raise UsageError("give one of --dialogues, --pairs and --labels")
     _check_there(given)
     if not given[0].is_dir():
@@ -83,8 +83,8 @@ def audit(
     if len(given) > 1:
         raise UsageError(f"{given[1]}: a page is made of one folder")
     target = None if out is None else place_of(out)
-    labels = labels or (dialogues is None and pairs is None and shows_labels(given[0], config))
-    if labels and shows_labels(given[0], config):
+    extended = (dialogues, pairs) == (None, None) and shows_labels(given[0], config)
+    if extended:
         page = write_page(given[0], per_label, seed, force, around, blind)
     elif labels:
         page = write_labels_page(given[0], config, per_label, seed, around, blind, target, force)
@@ -92,7 +92,7 @@ def audit(
         unit, number = (DIALOGUES, dialogues) if pairs is None else (PAIRS, pairs)
         read = None if books is None else place_of(books)
         page = write_dialogues_page(given[0], config, unit, number, read, seed, around, blind, target, force)
-    return Result("audit", {"page": str(page), "labels": labels}, page, then=f"open {page}")
+    return Result("audit", {"page": str(page), "labels": labels or extended}, page, then=f"open {page}")
 
 
 def _check_there(sources: Sequence[Path]) -> None:

@@ -140,8 +140,8 @@ def label_table(written: ConfigFiles) -> str:
 
 
 def labels_not_given(written: ConfigFiles) -> str:
-    """Return the names of the labels that no turn has and that `label_table` leaves out: none of an own label set, whose
-    meanings it states.
+    """Return the names of the labels that no turn has and that `label_table` leaves out: none of an own label set,
+    whose meanings it states.
     """
     names = LABELS if written.label_set is None else ()
     return ", ".join(name for label, name in enumerate(names) if not written.labels.get(label))
