@@ -27,7 +27,7 @@ from transformers import PreTrainedTokenizerBase
 from edos_dataset.arrays import Floats
 from edos_dataset.labeling.models.context import ContextClassifier
 from edos_dataset.runs.recipes import RecipeError
-from training.classifier.model import build_tokenizer
+from training.classifier.model import build_tokenizer, merge_adapters
 from training.labels.answers import Vectors, answers_of, hits, rows_of, vectors_of
 from training.labels.fit import fit
 from training.labels.model import JointModel, build_model, convention_of
@@ -135,6 +135,8 @@ def learn(recipe: LabelsRecipe, corpus: Corpus, accelerator: Accelerator, argume
     model = build_model(recipe, tokenizer)
     set_seed(recipe.seed, device_specific=True)  # all processes start from the same model; their dropout differs
     progress = fit(JointModel(model), lessons, corpus.held, tokenizer, recipe, accelerator, arguments)
+    if recipe.lora_rank:
+        merge_adapters(model)
     held = vectors_of(corpus.held, model.to(accelerator.device), tokenizer, recipe, accelerator)
     answers = answers_of(model, held, accelerator)
     return Learned(model, tokenizer, lessons, held, answers, round(progress.seconds))

@@ -11,6 +11,7 @@ from unittest import mock
 import numpy as np
 import pytest
 import yaml
+from safetensors.numpy import load_file
 
 import training.labels.fit
 from classifier_fixtures import ENVIRONMENT, TRAINING, make_backbone, read_log, start_process
@@ -54,7 +55,9 @@ def place(tmp_path_factory):
     base = {"base_model": str(make_backbone(folder / "backbone")), **SETTINGS}
     write_sets(folder / "data")
     silent = {"dropout": 0.0, "encoder_dropout": 0.0, "updates": 6}
-    for name, more in (("dropout", {}), ("silent", silent), ("half", {"updates": 4, "precision": "bf16", "layers": 1})):
+    half = {"updates": 4, "precision": "bf16", "layers": 1}
+    adapted = {"updates": 12, "lora_rank": 2, "evaluations": 1}
+    for name, more in (("dropout", {}), ("silent", silent), ("half", half), ("adapted", adapted)):
         (folder / f"{name}.yaml").write_text(yaml.safe_dump({**base, **more}))
 
     def command(name, out, data="data", every=5):
@@ -185,6 +188,16 @@ def test_half_precision_and_fewer_layers(place):
     assert np.isfinite(load_labeler(str(folder)).predict_proba([["sad letter", "boat"]])).all()
 
 
+def test_adapters_are_trained_on_a_frozen_encoder_and_merged_into_it(place):
+    folder = finished(place, "adapted")
+    trained, base = (load_file(each / "model.safetensors") for each in (folder, place.folder / "backbone"))
+    own = {name.removeprefix("encoder."): value for name, value in trained.items() if name.startswith("encoder.")}
+    assert own.keys() <= base.keys(), "what is saved has no adapters of its own"
+    moved = {name for name, value in own.items() if not np.array_equal(value, base[name])}
+    assert moved == {name for name, value in own.items() if ".layer." in name and value.ndim == 2}
+    assert np.isfinite(load_labeler(str(folder)).predict_proba([["sad letter", "boat"]])).all()
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -202,6 +215,7 @@ def test_half_precision_and_fewer_layers(place):
         ({"recipe": {"sources": {"swda": 1}}}, "has nothing of the source 'swda' to learn from: expected swda/train"),
         ({"recipe": {"sources": {"weak": 1}}}, "No such file or directory: .*train.txt"),
         ({"recipe": {"precision": "fp8"}}, "precision must be one of 'no', 'bf16', 'auto', got 'fp8'"),
+        ({"recipe": {"lora_rank": -1}}, "lora_rank must be at least 0, got -1"),
         ({"recipe": {"layers": 3}}, "layers is 3, but .*backbone has 2"),
         ({"recipe": {"context_heads": 5}}, "a width of 32, which the heads must divide"),
         ({"every": 0}, "--checkpoint-every must be at least 1, got 0"),

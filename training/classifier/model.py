@@ -107,7 +107,7 @@ def build_model(
     if start is not None:
         _take_over(model, AutoModelForSequenceClassification.from_pretrained(start, trust_remote_code=False))
     if recipe.lora_rank:
-        _add_adapters(_encoder(model), recipe)
+        add_adapters(_encoder(model), recipe.lora_rank, recipe.encoder_dropout)
     elif recipe.frozen_embeddings:
         _encoder(model).get_input_embeddings().requires_grad_(False)
     if isinstance(model, DialogueClassifier):
@@ -202,13 +202,14 @@ def _take_over(model: PreTrainedModel, trained: PreTrainedModel) -> None:
     model.load_state_dict({name: value for name, value in known.items() if name in own}, strict=False)
 
 
-def _add_adapters(encoder: nn.Module, recipe: ClassifierRecipe) -> None:
+def add_adapters(encoder: nn.Module, rank: int, dropout: float) -> None:
+    """Freeze an encoder and add trainable LoRA adapters to all of its linear layers (Hu et al., 2022), scaled by 2."""
     from peft import LoraConfig, inject_adapter_in_model
 
     settings = LoraConfig(
-        r=recipe.lora_rank,
-        lora_alpha=2 * recipe.lora_rank,
-        lora_dropout=recipe.encoder_dropout,
+        r=rank,
+        lora_alpha=2 * rank,
+        lora_dropout=dropout,
         target_modules="all-linear",
     )
     encoder.requires_grad_(False)

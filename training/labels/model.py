@@ -8,7 +8,7 @@ import torch
 from transformers import PreTrainedTokenizerBase
 
 from edos_dataset.labeling.models.context import ContextClassifier, ContextClassifierConfig
-from training.classifier.model import NAMES, grouped, read_backbone, separators_between
+from training.classifier.model import NAMES, add_adapters, grouped, read_backbone, separators_between
 from training.labels.recipe import LabelsRecipe
 from training.labels.sources import CROWD, FILMS, WEAK
 
@@ -123,7 +123,10 @@ def build_model(recipe: LabelsRecipe, tokenizer: PreTrainedTokenizerBase) -> Con
         )
     )
     model.encoder.load_state_dict(backbone.state_dict(), strict=False)
-    model.encoder.get_input_embeddings().requires_grad_(not recipe.frozen_embeddings)
+    if recipe.lora_rank:
+        add_adapters(model.encoder, recipe.lora_rank, recipe.encoder_dropout)
+    else:
+        model.encoder.get_input_embeddings().requires_grad_(not recipe.frozen_embeddings)
     return model
 
 

@@ -28,6 +28,8 @@ class LabelsRecipe:
         turn_tokens: number of tokens of a turn that are read.
         dropout, encoder_dropout: dropout of the heads, and of the encoder's hidden states.
         frozen_embeddings: do not train the token embeddings.
+        lora_rank: rank of LoRA adapters in all linear layers of the encoder, which is then frozen; they are merged into
+            the weights at the end. 0 trains all weights.
         updates, batch: number of updates, and labelled turns in each, over all processes.
         micro_tokens: maximum number of tokens of the parts of dialogues in a forward pass of one process.
         encode_tokens: maximum number of tokens, padding included, that the encoder reads at once in that pass.
@@ -61,6 +63,7 @@ class LabelsRecipe:
     dropout: float = 0.1
     encoder_dropout: float = 0.1
     frozen_embeddings: bool = True
+    lora_rank: int = 0
     updates: int = 4000
     batch: int = 96
     micro_tokens: int = 8192
@@ -117,6 +120,8 @@ def read_recipe(path: Path) -> LabelsRecipe:
     for key in _BELOW_ONE:
         if not 0 <= getattr(recipe, key) < 1:
             raise RecipeError(f"{path}: {key} must be at least 0 and below 1, got {getattr(recipe, key)}")
+    if recipe.lora_rank < 0:
+        raise RecipeError(f"{path}: lora_rank must be at least 0, got {recipe.lora_rank}")
     if not 0 <= recipe.history < recipe.span:
         raise RecipeError(f"{path}: history must be at least 0 and below span ({recipe.span}), got {recipe.history}")
     if not recipe.sources or not all(value > 0 for value in recipe.sources.values()):
