@@ -100,7 +100,8 @@ def main(given: Sequence[str] | None = None) -> None:
             labeler = load_labeler(name)
             figures = measure(cases, predict(labeler, cases))
             content["models"][name] = {"source": labeler.source, **figures}
-            say(f"{name}: {100 * figures['first']:.1f} % of {len(cases)} right, {figures['among_three']:.3f} among three")
+            first, among = (100 * figures[key] for key in ("first", "among_three"))
+            say(f"{name}: {first:.1f} % of {len(cases)} right, {among:.1f} % among three")
     except (OSError, ValueError) as error:
         sys.exit(f"error: {error}")
     write_text(arguments.out, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
