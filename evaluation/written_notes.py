@@ -72,7 +72,8 @@ def right_of(cases: Sequence[Noted]) -> Bools:
 def predict(labeler: Labeler, cases: Sequence[Noted]) -> Floats:
     """Return the probabilities of the speeches, each with those before it, float32 [cases, 41]."""
     last = np.cumsum([len(case.turns) for case in cases]) - 1
-    return labeler.predict_proba([case.turns for case in cases])[last]
+    found: Floats = labeler.predict_proba([case.turns for case in cases])[last]
+    return found
 
 
 def _share(marks: Bools) -> float:
