@@ -5,7 +5,6 @@ Whatever the form, the names are hidden from the pipeline and laid on its senten
 no known speaker.
 """
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,24 +17,18 @@ import pyarrow.compute as pc
 
 from edos_dataset.arrays import Ints, flags, nest, unnest
 from edos_dataset.cleaning.lines import CleanLines
-from edos_dataset.releases.raw import Reject, read_csv
 from edos_dataset.runs.pipeline import split_rejects
 from edos_dataset.schema import LINE
 from edos_dataset.text import normalise
 from training.transcripts.alignment import align
-from training.transcripts.scripts import Speech, read_script
-from training.transcripts.speakers import Cue, read_cues, unify_names
+from training.transcripts.scripts import Speech, read_lines, read_script
+from training.transcripts.speakers import read_cues, unify_names
 from training.turns.data import match_films, read_subtitles, read_text, speeches_of
 from training.turns.labels import Script, doubt_halves, join_even_splits, script_lines
+from training.turns.screenplays import lay_out
 
 SURE = 0.5
 """Least confidence that a sentence begins, or ends, in the speech to which its words were matched."""
-
-PAUSE, RATE = 0.1, 15.0
-"""Seconds between the cues of a screenplay laid out as subtitles, and letters a second within them."""
-
-_COLUMNS = ("season", "episode", "speaker", "words")
-_SENTENCE = re.compile(r"(?<=[.!?…])[\"')]*\s+(?=[\"'(]*[A-Z0-9])")
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,11 +125,7 @@ def _timed_cues(paths: Sequence[Path]) -> Spoken:
 
 def _scripts(gold: Path) -> dict[str, list[Speech]]:
     if gold.suffix == ".csv":
-        rows = [row for _, row in read_csv(gold, _COLUMNS) if not isinstance(row, Reject)]
-        return {
-            f"{season}x{episode}": [Speech(row["speaker"], row["words"], 0, 0) for row in said]
-            for (season, episode), said in groupby(rows, key=lambda row: (row["season"], row["episode"]))
-        }
+        return read_lines(gold)
     return _scripts_of(sorted(path for path in gold.rglob("*") if path.suffix in (".tsv", ".txt")))
 
 
@@ -167,16 +156,7 @@ def _matched(lines: pa.Table, scripts: Mapping[str, Sequence[Speech]]) -> Spoken
 
 
 def _laid_out(scripts: Mapping[str, Sequence[Speech]]) -> Spoken:
-    """Lay screenplays out as subtitles: a sentence a cue, one after the other, with equal pauses."""
-    laid = []
-    for name, speeches in scripts.items():
-        cues, now = [], 0.0
-        for speech in speeches:
-            for sentence in filter(None, map(str.strip, _SENTENCE.split(speech.text))):
-                end = now + max(len(sentence) / RATE, 0.5)
-                cues.append(Cue(round(now, 3), round(end, 3), (sentence,), speech.speaker))
-                now = end + PAUSE
-        laid.append(Script(name, name, [[cue] for cue in cues]))
+    laid = [lay_out(name, speeches) for name, speeches in scripts.items()]
     return Spoken(script_lines(laid), list(scripts.values()), scenes=True)
 
 

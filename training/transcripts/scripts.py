@@ -9,7 +9,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
 from typing import NamedTuple
+
+from edos_dataset.releases.raw import Reject, read_csv
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,9 @@ class Speech:
     text: str
     scene: int
     line: int
+
+
+_COLUMNS = ("season", "episode", "speaker", "words")
 
 
 class _Line(NamedTuple):
@@ -61,6 +68,17 @@ _CAPITALS = re.compile(r"(?=.*[A-ZÀ-Þ]{2})[^a-zß-ÿ]{3,60}$")
 _TRANSITION = re.compile(r"\b(?:FADE (?:OUT|IN|TO)|CUT TO|DISSOLVE TO|RESET TO|SMASH CUT)\b")
 _LEAST_HANG = 4  # columns; a smaller indentation is that of a slanted heading
 _SPOKE_OFTEN = 3
+
+
+def read_lines(path: Path) -> dict[str, list[Speech]]:
+    """Return the speeches of each episode, by season and episode ("2x11"), in a table (`.csv`) with season, episode,
+    speaker and words, a line a row; other rows are left out.
+    """
+    rows = [row for _, row in read_csv(path, _COLUMNS) if not isinstance(row, Reject)]
+    return {
+        f"{season}x{episode}": [Speech(row["speaker"], row["words"], 0, 0) for row in said]
+        for (season, episode), said in groupby(rows, key=lambda row: (row["season"], row["episode"]))
+    }
 
 
 def read_script(text: str) -> list[Speech]:

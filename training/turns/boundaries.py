@@ -10,12 +10,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from edos_dataset.arrays import Bools, Floats, Ints, unnest
-from edos_dataset.segmentation.turns import evidence as bins
-from edos_dataset.segmentation.turns.net import BINS, EVIDENCE, PLACES
+from edos_dataset.segmentation.turns.net import EVIDENCE, OF_TIME, UNKNOWN_ROWS
 from edos_dataset.segmentation.turns.scorers import load_scorer
 from training.turns.labels import LABELLED
 
 UNKNOWN = -1
+
+OF_BLOCKS = np.array([name.startswith("block.") for name in EVIDENCE])
+"""Which pieces of evidence come from blocks, bool [len(EVIDENCE)]."""
+
+LAID_OUT = ("film_scripts",)
+"""Corpora whose times and blocks were laid out by rule, and say nothing."""
 
 
 def read_labelled(paths: Sequence[Path]) -> pa.Table:
@@ -159,9 +164,11 @@ def hide(evidence: Ints, share: float, rng: np.random.Generator) -> Ints:
     """
     if rng.random() >= share:
         return evidence
-    kinds = ("block",) if rng.random() < 0.5 else ("timing", "density")
-    hidden = evidence.copy()
-    for column, name in enumerate(EVIDENCE):
-        if name.split(".")[0] in kinds:
-            hidden[:, column] = PLACES[bins.UNKNOWN] + BINS * column
-    return hidden
+    return np.where(OF_BLOCKS if rng.random() < 0.5 else OF_TIME, UNKNOWN_ROWS, evidence)
+
+
+def hide_layout(evidence: Ints, rng: np.random.Generator) -> Ints:
+    """Hide all evidence from times, and in half of the documents that from blocks, of a document that was laid out by
+    rule; arguments and result as for `hide`.
+    """
+    return np.where(OF_TIME | OF_BLOCKS if rng.random() < 0.5 else OF_TIME, UNKNOWN_ROWS, evidence)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +32,7 @@ from edos_dataset.sources.inventory import find_films
 from edos_dataset.sources.read import ReadFilms
 from edos_dataset.sources.subtitles.times import check_times, parse_times
 from training.transcripts.alignment import align, boundary_labels, find_scripts
-from training.transcripts.scripts import Speech, read_script
+from training.transcripts.scripts import Speech, read_lines, read_script
 from training.transcripts.speakers import Cue, read_cues, unify_names
 from training.turns.labels import (
     LABELLED,
@@ -42,9 +42,11 @@ from training.turns.labels import (
     doubt_halves,
     join_even_splits,
     label_scripts,
+    script_lines,
     split_lines,
     undash,
 )
+from training.turns.screenplays import read_film_scripts
 
 LEAST_ALIGNED = 0.5
 """Mean confidence of the alignment below which a document and its script are considered different cuts."""
@@ -154,6 +156,36 @@ def read_friends_srt(data_dir: Path, split: Split = split_lines) -> pa.Table:
     lines = read_subtitles([data_dir / "noisy_srt" / "friends"])
     films = [film if film in speeches else None for film in lines["film"].to_pylist()]
     return _label_by_speeches(_rename_films(lines, films), speeches, "friends_srt", SITCOM_TRUST, split)
+
+
+def read_named_friends(data_dir: Path, dashes: bool) -> pa.Table:
+    """Read the timed cues of Friends, with the names of its scripts laid on anew, word by word.
+
+    The names that come with the cues go on where the script lacks a line; here a boundary has a label only where the
+    words on both of its sides are found in the script.
+
+    Args:
+        data_dir: contains `sitcom_speakers/Friends.*.merged` and `sitcom_speakers/friends_lines.csv`.
+        dashes: as for `read_sitcom`.
+    """
+    known = read_lines(data_dir / "sitcom_speakers" / "friends_lines.csv")
+    people = unify_names(Counter(speech.speaker for own in known.values() for speech in own if speech.speaker))
+    laid = [
+        Script(film, film, join_even_splits(cues) if dashes else [[cue] for cue in cues], dashes)
+        for film, cues in read_episodes(data_dir, "friends").items()
+    ]
+    lines = script_lines(laid)
+    flat, offsets = unnest(lines, "lines")
+    texts = flat.field("text").to_pylist()
+    films = [texts[start:stop] for start, stop in pairwise(offsets)]
+    found = match_films(films, {name: [speech.text for speech in own] for name, own in known.items()})
+    speeches = {
+        film: [replace(speech, speaker=people.get(speech.speaker) or "") for speech in known[name]]
+        for film, name in zip(lines["film"].to_pylist(), found, strict=True)
+        if name is not None
+    }
+    matched = lines.filter(pa.array([name is not None for name in found], pa.bool_()))
+    return _label_by_speeches(matched, speeches, "friends_lines" + "_dashes" * dashes)
 
 
 def speeches_of(cues: Sequence[Cue]) -> Iterator[Speech]:
@@ -367,6 +399,9 @@ CORPORA: dict[str, Callable[[Path], pa.Table]] = {
     "dailydialog": read_dailydialog,
     "empathetic_dialogues": read_empathetic_dialogues,
     "weak": read_weak,
+    "friends_lines": partial(read_named_friends, dashes=False),
+    "friends_lines_dashes": partial(read_named_friends, dashes=True),
+    "film_scripts": read_film_scripts,
 }
 """Name of a corpus → the function that reads it from the data folder."""
 

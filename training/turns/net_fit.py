@@ -14,8 +14,18 @@ from torch import nn
 
 from edos_dataset.arrays import Bools, Floats
 from edos_dataset.segmentation.turns.evidence import Reading, read
-from edos_dataset.segmentation.turns.net import BINS, CASES, EDGE, EVIDENCE, SPECIAL, NetInputs, NetScorer, read_inputs
-from training.turns.boundaries import draw_pass, forms_of, hide, weigh
+from edos_dataset.segmentation.turns.net import (
+    BINS,
+    CASES,
+    EDGE,
+    EVIDENCE,
+    SPECIAL,
+    STRIDE,
+    NetInputs,
+    NetScorer,
+    read_inputs,
+)
+from training.turns.boundaries import LAID_OUT, draw_pass, forms_of, hide, hide_layout, weigh
 
 
 @dataclass(frozen=True)
@@ -78,6 +88,7 @@ class Net(nn.Module):
         width = 2 * settings.filters + settings.evidence
         self.first = nn.Linear(5 * width, settings.hidden)
         self.second = nn.Linear(3 * settings.hidden, settings.hidden)
+        self.third = nn.Linear(3 * settings.hidden, settings.hidden)
         self.out = nn.Linear(settings.hidden, 1)
         self.dropout = nn.Dropout(settings.dropout)
 
@@ -98,6 +109,7 @@ class Net(nn.Module):
         )
         hidden = self.dropout(torch.relu(self.first(_around(sentences, number, 2))))
         hidden = self.dropout(hidden + torch.relu(self.second(_around(hidden, number, 1))))
+        hidden = self.dropout(hidden + torch.relu(self.third(_around(hidden, number, 1, STRIDE))))
         log_odds: torch.Tensor = self.out(hidden)[:, 0]
         return log_odds
 
@@ -127,11 +139,13 @@ class Net(nn.Module):
         return torch.cat([pooled, torch.relu(self.edge(words[edges].flatten(1)))], 1)
 
 
-def _around(values: torch.Tensor, document: torch.Tensor, reach: int) -> torch.Tensor:
-    """Return each row with the `reach` rows before and after it, zeros in place of rows of another document."""
+def _around(values: torch.Tensor, document: torch.Tensor, reach: int, stride: int = 1) -> torch.Tensor:
+    """Return each row with the `reach` rows before and after it, every `stride`-th, zeros in place of rows of another
+    document.
+    """
     rows = torch.arange(len(values))
     columns = []
-    for step in range(-reach, reach + 1):
+    for step in range(-reach * stride, reach * stride + 1, stride):
         there = (rows + step).clamp(0, len(values) - 1)
         near = ((rows + step == there) & (document[there] == document))[:, None]
         columns.append(values[there] * near)
@@ -140,11 +154,12 @@ def _around(values: torch.Tensor, document: torch.Tensor, reach: int) -> torch.T
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """A document, its labels and their weights: [sentences]."""
+    """A document, its labels and their weights, [sentences]; and whether its times and blocks were laid out by rule."""
 
     inputs: NetInputs
     label: Floats
     weight: Floats
+    laid_out: bool = False
 
 
 def fit_net(table: pa.Table, chosen: Bools, settings: NetSettings, log: bool = False) -> NetScorer:
@@ -166,8 +181,8 @@ def fit_net(table: pa.Table, chosen: Bools, settings: NetSettings, log: bool = F
     bounds = pairwise(reading.offsets.tolist())
     inputs = read_inputs(reading, vocabulary)
     examples = [
-        Example(document, label[a:b].astype(np.float32), weight[a:b])
-        for document, (a, b) in zip(inputs, bounds, strict=True)
+        Example(document, label[a:b].astype(np.float32), weight[a:b], corpus in LAID_OUT)
+        for document, (a, b), corpus in zip(inputs, bounds, table["corpus"].to_pylist(), strict=True)
     ]
     rng, generator = np.random.default_rng(settings.seed), torch.Generator().manual_seed(settings.seed)
     with torch.random.fork_rng():  # dropout and initial weights use torch's global generator
@@ -209,7 +224,12 @@ def _descend(
     for number, batches in enumerate(passes):
         total = 0.0
         for batch in batches:
-            seen = [hide(example.inputs.evidence, settings.unknown_evidence, rng) for example in batch]
+            seen = [
+                hide_layout(example.inputs.evidence, rng)
+                if example.laid_out
+                else hide(example.inputs.evidence, settings.unknown_evidence, rng)
+                for example in batch
+            ]
             inputs = [replace(each.inputs, evidence=rows) for each, rows in zip(batch, seen, strict=True)]
             label = torch.from_numpy(np.concatenate([example.label for example in batch]))
             weight = torch.from_numpy(np.concatenate([example.weight for example in batch]))
@@ -234,7 +254,7 @@ def export(net: Net, vocabulary: npt.NDArray[np.uint64]) -> NetScorer:
     weights = {"words": np.rint(words / scale).astype(np.int8), "words_scale": scale.astype(np.float32)}
     for name in ("cases", "evidence"):
         weights[name] = getattr(net, name).weight.detach().numpy().astype(np.float16)
-    for name, steps in (("filter", 3), ("edge", 1), ("first", 5), ("second", 3), ("out", 1)):
+    for name, steps in (("filter", 3), ("edge", 1), ("first", 5), ("second", 3), ("third", 3), ("out", 1)):
         layer = getattr(net, name)
         # One block of weights for each step, which NetScorer multiplies once and then shifts.
         joined = np.hstack(np.split(layer.weight.detach().numpy().T, steps))

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from edos_dataset.arrays import Doubles, Floats, Hashes, Ints
+from edos_dataset.arrays import Bools, Doubles, Floats, Hashes, Ints, unnest
 from edos_dataset.encoders.folders import identify, pack, read_folder, usable, write_folder
 from edos_dataset.segmentation.turns.evidence import INSIDE, OUTSIDE, UNKNOWN, Reading, probabilities, read
 
@@ -48,11 +48,22 @@ CASES = 3  # kinds of capitalisation that `tokens` distinguishes
 SPECIAL = 2
 """Rows of the embedding before the vocabulary: the empty word, and words outside the vocabulary."""
 
+STRIDE = 3
+"""Sentences between those that the last layer joins; with it a boundary is judged by seven sentences on either side."""
+
 _FILE = "net.safetensors"
 PLACES = np.zeros(UNKNOWN + 1, np.int64)
 PLACES[: BINS - 3] = np.arange(BINS - 3)
 PLACES[[INSIDE, OUTSIDE, UNKNOWN]] = range(BINS - 3, BINS)
 """Row of each value of a piece of evidence among its BINS."""
+
+OF_TIME = np.array([name.split(".")[0] in ("timing", "density") for name in EVIDENCE])
+"""Which pieces of evidence come from times, bool [len(EVIDENCE)]."""
+
+UNKNOWN_ROWS = PLACES[UNKNOWN] + BINS * np.arange(len(EVIDENCE))
+"""Rows of the embedding of evidence for unknown values, int64 [len(EVIDENCE)]."""
+
+_PAUSES, _SAME = 20, 0.95  # pauses, and the fraction of them that are the same, in a document timed by no ear
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +86,30 @@ class NetInputs:
 def evidence_rows(reading: Reading) -> Ints:
     """Return the rows of the embedding of evidence for each sentence, int64 [sentences, len(EVIDENCE)]."""
     columns = [PLACES[reading.evidence[name].astype(np.int64)] + BINS * at for at, name in enumerate(EVIDENCE)]
-    return np.stack(columns, axis=1)
+    rows = np.stack(columns, axis=1)
+    hidden = np.repeat(without_rhythm(reading.table), np.diff(reading.offsets))
+    outside = rows == PLACES[OUTSIDE] + BINS * np.arange(len(EVIDENCE))
+    return np.where(hidden[:, None] & OF_TIME & ~outside, UNKNOWN_ROWS, rows)
+
+
+def without_rhythm(table: pa.Table) -> Bools:
+    """Return in which documents of SENTENCES all pauses are the same, so that nobody timed them by ear, bool
+    [documents]; at least 20 pauses between two blocks must be known.
+    """
+    sentences, offsets = unnest(table, "sentences")
+    start, end, first, last = (
+        sentences.field(name).cast(pa.float64()).to_numpy(zero_copy_only=False)
+        for name in ("start", "end", "first_block", "last_block")
+    )
+    pauses = np.round(start - np.r_[np.nan, end[:-1]][: len(start)], 2)
+    pauses[first == np.r_[np.nan, last[:-1]][: len(start)]] = np.nan
+    pauses[offsets[:-1][np.diff(offsets) > 0]] = np.nan
+    equal = []
+    for begin, stop in pairwise(offsets.tolist()):
+        known = pauses[begin:stop][~np.isnan(pauses[begin:stop])]
+        most = np.unique(known, return_counts=True)[1].max(initial=0)
+        equal.append(len(known) >= _PAUSES and most >= _SAME * len(known))
+    return np.array(equal, bool)
 
 
 def read_inputs(reading: Reading, vocabulary: Hashes) -> Iterator[NetInputs]:
@@ -171,6 +205,8 @@ class NetScorer:
         sentences = np.hstack([vectors, _relu(seen)])
         hidden = _relu(_convolve(sentences, full["first.weight"], full["first.bias"]))
         hidden += _relu(_convolve(hidden, full["second.weight"], full["second.bias"]))
+        if "third.weight" in full:
+            hidden += _relu(_convolve(hidden, full["third.weight"], full["third.bias"], STRIDE))
         log_odds: Floats = hidden @ full["out.weight"][:, 0] + full["out.bias"][0]
         log_odds[0] = np.nan
         return log_odds
@@ -227,24 +263,24 @@ def _pool(values: Floats, starts: Ints) -> Floats:
     return greatest[np.argsort(longest)]
 
 
-def _convolve(values: Floats, weight: Floats, bias: Floats) -> Floats:
+def _convolve(values: Floats, weight: Floats, bias: Floats, stride: int = 1) -> Floats:
     """Return the convolution of rows, padded with zeros, plus the bias, [rows, out].
 
     Args:
         values: [rows, width].
         weight: [width, steps * out], steps in order from the farthest row before to the farthest row after.
         bias: [out].
+        stride: rows from one step to the next.
     """
-    out = len(bias)
+    out, rows = len(bias), len(values)
     product = values @ weight
-    total: Floats = np.empty((len(values), out), np.float32)
     reach = weight.shape[1] // out // 2
-    total[:reach] = bias
-    np.add(product[: len(values) - reach, :out], bias, out=total[reach:])
-    for step in range(1 - reach, reach + 1):
+    total: Floats = product[:, reach * out : (reach + 1) * out] + bias
+    for step in (*range(-reach, 0), *range(1, reach + 1)):
+        shift = min(abs(step) * stride, rows)
         part = product[:, (step + reach) * out : (step + reach + 1) * out]
         if step < 0:
-            total[-step:] += part[:step]
+            total[shift:] += part[: rows - shift]
         else:
-            total[: len(total) - step] += part[step:]
+            total[: rows - shift] += part[shift:]
     return total

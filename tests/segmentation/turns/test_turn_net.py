@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 from edos_dataset.segmentation.turns.evidence import read
-from edos_dataset.segmentation.turns.net import BINS, CASES, EDGE, EVIDENCE, SPECIAL, NetScorer, _convolve, read_inputs
+from edos_dataset.segmentation.turns.net import (
+    BINS,
+    CASES,
+    EDGE,
+    EVIDENCE,
+    SPECIAL,
+    NetScorer,
+    _convolve,
+    read_inputs,
+    without_rhythm,
+)
 from edos_dataset.text import hash64
 from turn_documents import documents, sentence, spoken
 
@@ -60,20 +70,21 @@ def scorer(seed=5, **changed):
     }
     weights["words"][0], weights["cases"][0] = 0, 0
     shapes = {"filter": (embedding, 3, filters), "edge": (2 * EDGE * embedding, 1, filters)}
-    shapes |= {"first": (2 * filters + evidence, 5, hidden), "second": (hidden, 3, hidden), "out": (hidden, 1, 1)}
+    shapes |= {"first": (2 * filters + evidence, 5, hidden), "out": (hidden, 1, 1)}
+    shapes |= dict.fromkeys(("second", "third"), (hidden, 3, hidden))
     for name, (width, steps, out) in shapes.items():
         weights |= {f"{name}.weight": matrix(width, steps * out), f"{name}.bias": matrix(out)}
     return NetScorer(weights | changed, VOCABULARY, record={"name": "test"})
 
 
-def loop_convolve(values, weight, bias):
+def loop_convolve(values, weight, bias, stride):
     out = len(bias)
     steps = weight.shape[1] // out
     rows = []
     for row in range(len(values)):
         total = bias.copy()
         for step in range(steps):
-            there = row + step - steps // 2
+            there = row + (step - steps // 2) * stride
             if 0 <= there < len(values):
                 total = total + values[there] @ weight[:, step * out : (step + 1) * out]
         rows.append(total)
@@ -82,11 +93,12 @@ def loop_convolve(values, weight, bias):
 
 @pytest.mark.parametrize("steps", [1, 3, 5])
 @pytest.mark.parametrize("rows", [1, 2, 3, 9])
-def test_filters_are_those_of_a_plain_loop(rows, steps):
+@pytest.mark.parametrize("stride", [1, 3])
+def test_filters_are_those_of_a_plain_loop(rows, steps, stride):
     generator = np.random.default_rng(rows)
     values, weight, bias = (generator.normal(size=shape).astype(np.float32) for shape in ((rows, 4), (4, steps * 3), 3))
     np.testing.assert_allclose(
-        _convolve(values, weight, bias), loop_convolve(values, weight, bias), rtol=1e-5, atol=1e-5
+        _convolve(values, weight, bias, stride), loop_convolve(values, weight, bias, stride), rtol=1e-5, atol=1e-5
     )
 
 
@@ -144,6 +156,17 @@ def test_all_that_is_seen_counts():
     blocks = [{**line, "first_block": 0, "last_block": 0} for line in film]
     scores = [scorer().same_turn(documents(one))[1:].tolist() for one in (film, words, capitals, dashes, times, blocks)]
     assert len({tuple(row) for row in scores}) == len(scores)
+
+
+def test_times_say_nothing_where_all_pauses_are_the_same():
+    """Then nobody timed the document by ear; one other pause in ten is enough to tell that somebody did."""
+    film = [sentence(f"Where is she {n}?", 2.1 * n, 2.1 * n + 2, n) for n in range(30)]
+    untimed = [{**line, "start": None, "end": None} for line in film]
+    late = [{**line, "start": line["start"] + n // 10, "end": line["end"] + n // 10} for n, line in enumerate(film)]
+    assert without_rhythm(documents(film, late, film[:9], untimed, [])).tolist() == [True] + [False] * 4
+    model = scorer()
+    np.testing.assert_array_equal(model.same_turn(documents(film)), model.same_turn(documents(untimed)))
+    assert not np.array_equal(*(model.same_turn(documents(one))[1:] for one in (film, late)))
 
 
 def test_words_without_an_embedding_are_all_the_same():

@@ -264,6 +264,20 @@ def test_subtitles_take_the_script_whose_words_they_have_and_its_labels(tmp_path
         )
 
 
+def test_names_of_the_script_are_laid_on_the_cues_anew(tmp_path):
+    """The fourth speech lacks a name in the cues, the last one is not in the script."""
+    people = ["boris", "anna"] * (len(WORDS) // 2)
+    names = [f"# {name.upper()}\n" * (place != 3) for place, name in enumerate(people)]
+    cues = [f"{name}{n}.000\n{text}.\n{n}.900\n" for n, (name, text) in enumerate(zip(names, WORDS, strict=True))]
+    write(tmp_path / "sitcom_speakers" / "Friends.S02E07.merged", "".join(cues))
+    rows = [f"2,7,{name},{text.lower()}\n" for name, text in zip(people, WORDS[:-1], strict=False)]
+    write(tmp_path / "sitcom_speakers" / "friends_lines.csv", "".join(["season,episode,speaker,words\n", *rows]))
+    assert same_of(sources.read_sitcom(tmp_path, "friends", dashes=False))[3:5] == [1, 1]
+    table = sources.read_named_friends(tmp_path, dashes=False)
+    assert (table["corpus"].to_pylist(), table["film"].to_pylist()) == (["friends_lines"], ["friends/s02e07"])
+    assert same_of(table) == [-1] + [0] * (len(WORDS) - 2) + [-1]
+
+
 def test_meld_is_cues_of_dialogues_with_unknown_seams_where_an_utterance_is_missing(tmp_path):
     head = "Sr No.,Utterance,Speaker,Emotion,Sentiment,Dialogue_ID,Utterance_ID,Season,Episode,StartTime,EndTime\n"
     rows = [

@@ -80,7 +80,7 @@ def test_numpy_scores_as_torch_does():
     full = torch_scores(net, inputs)[boundaries]
     assert 0 < np.abs(numpy[boundaries] - full).max() < 1e-3, "weights are rounded"
     with torch.no_grad():
-        for name, steps in (("filter", 3), ("edge", 1), ("first", 5), ("second", 3), ("out", 1)):
+        for name, steps in (("filter", 3), ("edge", 1), ("first", 5), ("second", 3), ("third", 3), ("out", 1)):
             weight, layer = torch.from_numpy(scorer.weights[f"{name}.weight"].astype(np.float32)), getattr(net, name)
             layer.weight.copy_(torch.cat(weight.chunk(steps, dim=1)).T)
             layer.bias.copy_(torch.from_numpy(scorer.weights[f"{name}.bias"]))
