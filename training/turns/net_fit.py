@@ -43,6 +43,8 @@ class NetSettings:
         least: minimum number of occurrences for a word to have an embedding.
         epochs: passes over the documents; of a document with several forms, each pass uses one.
         share: corpus → fraction of its documents in a pass, if not all.
+        piece: sentences of a document that stay together; the pieces of all documents of a pass are shuffled, so that a
+            batch is of many films.
         sentences: approximate number of sentences in a batch.
         rate: peak learning rate; it rises over the first 60 batches and then decays linearly to zero.
         decay: weight decay.
@@ -59,6 +61,7 @@ class NetSettings:
     least: int = 4
     epochs: int = 6
     share: Mapping[str, float] = field(default_factory=dict)
+    piece: int = 256
     sentences: int = 1600
     rate: float = 3e-3
     decay: float = 1e-4
@@ -161,6 +164,20 @@ class Example:
     weight: Floats
     laid_out: bool = False
 
+    def pieces(self, size: int) -> Iterator["Example"]:
+        """Yield the document in pieces of at most `size` sentences."""
+        starts = self.inputs.starts
+        for begin in range(0, len(self.label), size):
+            end = min(begin + size, len(self.label))
+            tokens = slice(starts[begin], starts[end] + 1)
+            inputs = NetInputs(
+                self.inputs.words[tokens],
+                self.inputs.cases[tokens],
+                starts[begin : end + 1] - starts[begin],
+                self.inputs.evidence[begin:end],
+            )
+            yield Example(inputs, self.label[begin:end], self.weight[begin:end], self.laid_out)
+
 
 def fit_net(table: pa.Table, chosen: Bools, settings: NetSettings, log: bool = False) -> NetScorer:
     """Train a scorer on labelled documents.
@@ -199,10 +216,16 @@ def _vocabulary(reading: Reading, least: int) -> npt.NDArray[np.uint64]:
     return frequent
 
 
-def _batches(rows: list[int], examples: list[Example], size: int) -> Iterator[list[Example]]:
-    ends = np.cumsum([len(examples[row].label) for row in rows])
-    for _, batch in groupby(zip(rows, ends // size, strict=True), key=lambda pair: pair[1]):
-        yield [examples[row] for row, _ in batch]
+def _shuffled(rows: list[int], examples: list[Example], size: int, rng: np.random.Generator) -> list[Example]:
+    """Return the pieces of some documents, in any order."""
+    pieces = [piece for row in rows for piece in examples[row].pieces(size)]
+    return [pieces[place] for place in rng.permutation(len(pieces))]
+
+
+def _batches(examples: list[Example], size: int) -> Iterator[list[Example]]:
+    ends = np.cumsum([len(example.label) for example in examples])
+    for _, batch in groupby(zip(examples, ends // size, strict=True), key=lambda pair: pair[1]):
+        yield [example for example, _ in batch]
 
 
 def _descend(
@@ -215,7 +238,11 @@ def _descend(
     log: bool,
 ) -> None:
     passes = [
-        list(_batches(draw_pass(forms, settings.share, rng), examples, settings.sentences))
+        list(
+            _batches(
+                _shuffled(draw_pass(forms, settings.share, rng), examples, settings.piece, rng), settings.sentences
+            )
+        )
         for _ in range(settings.epochs)
     ]
     steps = sum(map(len, passes))

@@ -78,7 +78,7 @@ def test_numpy_scores_as_torch_does():
     assert boundaries.sum() == sum(range(8))
     assert np.ptp(numpy[boundaries]) > 0.1
     full = torch_scores(net, inputs)[boundaries]
-    assert 0 < np.abs(numpy[boundaries] - full).max() < 1e-3, "weights are rounded"
+    assert 0 < np.abs(numpy[boundaries] - full).max() < 3e-3, "weights are rounded"
     with torch.no_grad():
         for name, steps in (("filter", 3), ("edge", 1), ("first", 5), ("second", 3), ("third", 3), ("out", 1)):
             weight, layer = torch.from_numpy(scorer.weights[f"{name}.weight"].astype(np.float32)), getattr(net, name)
@@ -168,7 +168,7 @@ def test_hidden_words_are_unknown_ones():
 
 
 def test_hidden_evidence_is_unknown():
-    (inputs,) = read_inputs(read(labelled(films(1)), "en"), np.zeros(0, np.uint64))
+    (inputs,) = read_inputs(read(labelled(films(1), sentences=9), "en"), np.zeros(0, np.uint64))
     groups = np.array([name.split(".")[0] for name in EVIDENCE])
     unknown = PLACES[UNKNOWN] + BINS * np.arange(len(EVIDENCE))
     rng, kinds = np.random.default_rng(0), set()
@@ -216,15 +216,11 @@ def test_a_pass_takes_one_form_of_each_document_and_a_share_of_a_corpus():
     assert drawn[0] != sorted(drawn[0])
 
 
-def test_batches_hold_whole_documents_and_all_of_them():
-    examples = [training.Example(None, np.full(size, row), None) for row, size in enumerate([5, 0, 30, 12, 1, 9, 40])]
-    rows = [6, 2, 0, 1, 3, 5, 4]
-    batches = [
-        [int(example.label[0]) if len(example.label) else 1 for example in batch]
-        for batch in training._batches(rows, examples, 25)
-    ]
-    assert [row for batch in batches for row in batch] == rows
-    assert all(sum(len(examples[row].label) for row in batch[1:]) < 25 for batch in batches)
+def test_batches_hold_all_pieces():
+    examples = [training.Example(None, np.full(size, size), None) for size in (5, 30, 12, 1, 9, 40)]
+    batches = list(training._batches(examples, 25))
+    assert [int(example.label[0]) for batch in batches for example in batch] == [5, 30, 12, 1, 9, 40]
+    assert all(sum(len(example.label) for example in batch[1:]) < 25 for batch in batches)
 
 
 def test_what_is_exported_is_what_is_saved(tmp_path):
@@ -236,3 +232,17 @@ def test_what_is_exported_is_what_is_saved(tmp_path):
     again = NetScorer.load(tmp_path)
     np.testing.assert_array_equal(again.same_turn(table), scorer.same_turn(table))
     assert again.identity == scorer.identity
+
+
+def test_pieces_of_a_document_are_all_of_it():
+    """Nothing is lost or doubled, and each piece ends with the empty word at which the next one begins."""
+    (inputs,) = read_inputs(read(labelled(films(1)), "en"), np.zeros(0, np.uint64))
+    count = len(inputs.evidence)
+    numbers = np.arange(count, dtype=np.float32)
+    pieces = list(training.Example(inputs, numbers, -numbers, True).pieces(7))
+    assert [len(piece.label) for piece in pieces] == [7] * (count // 7) + [count % 7] * (count % 7 > 0)
+    assert np.concatenate([piece.label for piece in pieces]).tolist() == numbers.tolist()
+    assert np.concatenate([piece.inputs.evidence for piece in pieces]).tolist() == inputs.evidence.tolist()
+    words = [piece.inputs.words[:-1] for piece in pieces] + [pieces[-1].inputs.words[-1:]]
+    assert np.concatenate(words).tolist() == inputs.words.tolist()
+    assert all(piece.laid_out and not piece.inputs.words[piece.inputs.starts].any() for piece in pieces)
