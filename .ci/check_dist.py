@@ -27,6 +27,7 @@ REQUIRED = (
     "generation/weights/chat/predictor/packed.safetensors",
     "model_cards/chat.md",
     "segmentation/turns/weights/net/net.safetensors",
+    "segmentation/turns/weights/scripts/net.safetensors",
     "crowd/spellings.yaml",
     "crowd/quiz.jsonl",
     "crowd/mturk/form.html",

@@ -2,7 +2,7 @@
 subtitles with a sentence a cue and equal pauses (`training/turns/screenplays.py`).
 
     python evaluation/screenplay_turns.py DATA/film_scripts --report evaluation/screenplay_turns.json
-    python evaluation/screenplay_turns.py DATA/film_scripts --scorer blend --scorer build/turns/net
+    python evaluation/screenplay_turns.py DATA/film_scripts --scorer scripts --scorer build/turns/net
 
 Every fifteenth screenplay is held out, by a hash of its title. Each scorer is a name in `SCORERS` or a folder of
 weights; `new` is the fraction of the boundaries at which it sees another speaker.
@@ -55,10 +55,12 @@ def main() -> None:
     """Measure, print and, if asked, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="screenplays (.tsv)")
-    parser.add_argument("--scorer", action="append", help="name or folder of weights, repeatable (default: blend)")
+    parser.add_argument(
+        "--scorer", action="append", help="name or folder of weights, repeatable (default: blend and scripts)"
+    )
     parser.add_argument("--report", type=Path, help="JSON file")
     args = parser.parse_args()
-    found = measure_scorers(read_held_out(args.folder), args.scorer or ["blend"])
+    found = measure_scorers(read_held_out(args.folder), args.scorer or ["blend", "scripts"])
     result = {"command": command_line(), "date": date.today().isoformat(), **found}
     if args.report:
         write_result(args.report, result)

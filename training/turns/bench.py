@@ -142,6 +142,9 @@ LICENCES = {
     "friends, the_big_bang_theory": "MIT (seinfeld_laugh_corpus); the text is under its studios' copyright",
     "frasier": "none stated; the text is under its studio's copyright",
     "friends_srt, weak": "none stated; the text is under its studios' copyright",
+    "friends_lines": "none stated (SeinfeldScripts), with the times of seinfeld_laugh_corpus, MIT; the text is under its "
+    "studio's copyright",
+    "film_scripts": "none stated (Movie-Scripts); the text is under its studios' copyright",
     "meld": "GPL v3",
     "dailydialog": "CC BY-NC-SA 4.0",
     "empathetic_dialogues": "CC BY-NC 4.0",

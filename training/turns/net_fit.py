@@ -196,7 +196,7 @@ def fit_net(table: pa.Table, chosen: Bools, settings: NetSettings, log: bool = F
     reading = read(table, "en")
     vocabulary = _vocabulary(reading, settings.least)
     bounds = pairwise(reading.offsets.tolist())
-    inputs = read_inputs(reading, vocabulary)
+    inputs = read_inputs(reading, vocabulary, rhythm=True)
     examples = [
         Example(document, label[a:b].astype(np.float32), weight[a:b], corpus in LAID_OUT)
         for document, (a, b), corpus in zip(inputs, bounds, table["corpus"].to_pylist(), strict=True)

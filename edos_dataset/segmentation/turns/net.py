@@ -83,10 +83,17 @@ class NetInputs:
     evidence: Ints
 
 
-def evidence_rows(reading: Reading) -> Ints:
-    """Return the rows of the embedding of evidence for each sentence, int64 [sentences, len(EVIDENCE)]."""
+def evidence_rows(reading: Reading, rhythm: bool = False) -> Ints:
+    """Return the rows of the embedding of evidence for each sentence, int64 [sentences, len(EVIDENCE)].
+
+    Args:
+        reading: the documents.
+        rhythm: treat the times of a document without a rhythm as unknown (`without_rhythm`).
+    """
     columns = [PLACES[reading.evidence[name].astype(np.int64)] + BINS * at for at, name in enumerate(EVIDENCE)]
     rows = np.stack(columns, axis=1)
+    if not rhythm:
+        return rows
     hidden = np.repeat(without_rhythm(reading.table), np.diff(reading.offsets))
     outside = rows == PLACES[OUTSIDE] + BINS * np.arange(len(EVIDENCE))
     return np.where(hidden[:, None] & OF_TIME & ~outside, UNKNOWN_ROWS, rows)
@@ -112,14 +119,15 @@ def without_rhythm(table: pa.Table) -> Bools:
     return np.array(equal, bool)
 
 
-def read_inputs(reading: Reading, vocabulary: Hashes) -> Iterator[NetInputs]:
+def read_inputs(reading: Reading, vocabulary: Hashes, rhythm: bool = False) -> Iterator[NetInputs]:
     """Yield the network's input for each document.
 
     Args:
         reading: the documents.
         vocabulary: hashes of lower-case words (`tokens.Tokens.surface`), ascending.
+        rhythm: as for `evidence_rows`.
     """
-    tokens, offsets, seen = reading.tokens, reading.offsets, evidence_rows(reading)
+    tokens, offsets, seen = reading.tokens, reading.offsets, evidence_rows(reading, rhythm)
     place = np.searchsorted(vocabulary, tokens.surface)
     known = np.r_[vocabulary, np.uint64(0)][place] == tokens.surface
     opens = np.zeros(len(place) + 1, np.int64)
@@ -182,6 +190,13 @@ class NetScorer:
         """Digest (16 hex digits) of everything that affects a score, for fingerprints."""
         return identify(self._packed())
 
+    @property
+    def wide(self) -> bool:
+        """Whether it has the third layer. Such a network learned from screenplays without times too, and is told which
+        times say nothing.
+        """
+        return "third.weight" in self.weights
+
     def same_turn(self, table: pa.Table) -> Floats:
         """Score every sentence of the documents; see TurnScorer."""
         return probabilities(self.log_odds(read(table, self.languages[0])))
@@ -189,7 +204,7 @@ class NetScorer:
     def log_odds(self, reading: Reading) -> Doubles:
         """Return the log-odds of "same turn" of every sentence; NaN for the first of a document."""
         return np.concatenate(
-            [np.zeros(0), *(self._log_odds(document) for document in read_inputs(reading, self.vocabulary))]
+            [np.zeros(0), *(self._log_odds(document) for document in read_inputs(reading, self.vocabulary, self.wide))]
         )
 
     def _log_odds(self, document: NetInputs) -> Floats:
@@ -205,7 +220,7 @@ class NetScorer:
         sentences = np.hstack([vectors, _relu(seen)])
         hidden = _relu(_convolve(sentences, full["first.weight"], full["first.bias"]))
         hidden += _relu(_convolve(hidden, full["second.weight"], full["second.bias"]))
-        if "third.weight" in full:
+        if self.wide:
             hidden += _relu(_convolve(hidden, full["third.weight"], full["third.bias"], STRIDE))
         log_odds: Floats = hidden @ full["out.weight"][:, 0] + full["out.bias"][0]
         log_odds[0] = np.nan

@@ -63,6 +63,10 @@ def _net(folder: Path = _WEIGHTS / "net") -> TurnScorer:
     return NetScorer.load(folder)
 
 
+def _scripts(folder: Path = _WEIGHTS / "scripts") -> TurnScorer:
+    return NetScorer.load(folder)
+
+
 def _blend(folder: Path = _WEIGHTS) -> TurnScorer:
 
     return BlendScorer.load(folder)
@@ -80,6 +84,7 @@ SCORERS: dict[str, Callable[[], TurnScorer]] = {
     "svm": _svm,
     "net": _net,
     "blend": _blend,
+    "scripts": _scripts,
     "context": _context,
 }
 """The scorers by their names in recipes. Learned ones read their weights when they are made."""
