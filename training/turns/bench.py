@@ -142,7 +142,7 @@ LICENCES = {
     "friends, the_big_bang_theory": "MIT (seinfeld_laugh_corpus); the text is under its studios' copyright",
     "frasier": "none stated; the text is under its studio's copyright",
     "friends_srt, weak": "none stated; the text is under its studios' copyright",
-    "friends_lines": "none stated (SeinfeldScripts), with the times of seinfeld_laugh_corpus, MIT; the text is under its "
+    "friends_lines": "names: none stated (SeinfeldScripts); times: MIT (seinfeld_laugh_corpus); the text is under its "
     "studio's copyright",
     "film_scripts": "none stated (Movie-Scripts); the text is under its studios' copyright",
     "meld": "GPL v3",

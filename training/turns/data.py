@@ -161,31 +161,31 @@ def read_friends_srt(data_dir: Path, split: Split = split_lines) -> pa.Table:
 def read_named_friends(data_dir: Path, dashes: bool) -> pa.Table:
     """Read the timed cues of Friends, with the names of its scripts laid on anew, word by word.
 
-    The names that come with the cues go on where the script lacks a line; here a boundary has a label only where the
-    words on both of its sides are found in the script.
+    The names that come with the cues also stand where the script lacks a line; here a boundary has a label only where
+    the words on both of its sides are found in the script.
 
     Args:
         data_dir: contains `sitcom_speakers/Friends.*.merged` and `sitcom_speakers/friends_lines.csv`.
         dashes: as for `read_sitcom`.
     """
-    known = read_lines(data_dir / "sitcom_speakers" / "friends_lines.csv")
-    people = unify_names(Counter(speech.speaker for own in known.values() for speech in own if speech.speaker))
-    laid = [
-        Script(film, film, join_even_splits(cues) if dashes else [[cue] for cue in cues], dashes)
-        for film, cues in read_episodes(data_dir, "friends").items()
-    ]
-    lines = script_lines(laid)
+    known = _one_name_each(read_lines(data_dir / "sitcom_speakers" / "friends_lines.csv"))
+    episodes = read_episodes(data_dir, "friends")
+    blocks = {film: join_even_splits(cues) if dashes else [[cue] for cue in cues] for film, cues in episodes.items()}
+    lines = script_lines([Script(film, film, own, dashes) for film, own in blocks.items()])
     flat, offsets = unnest(lines, "lines")
     texts = flat.field("text").to_pylist()
     films = [texts[start:stop] for start, stop in pairwise(offsets)]
     found = match_films(films, {name: [speech.text for speech in own] for name, own in known.items()})
-    speeches = {
-        film: [replace(speech, speaker=people.get(speech.speaker) or "") for speech in known[name]]
-        for film, name in zip(lines["film"].to_pylist(), found, strict=True)
-        if name is not None
-    }
-    matched = lines.filter(pa.array([name is not None for name in found], pa.bool_()))
-    return _label_by_speeches(matched, speeches, "friends_lines" + "_dashes" * dashes)
+    lines = _rename_films(lines, [name and film for name, film in zip(found, lines["film"].to_pylist(), strict=True)])
+    speeches = dict(zip(lines["film"].to_pylist(), [known[name] for name in found if name], strict=True))
+    return _label_by_speeches(lines, speeches, "friends_lines" + "_dashes" * dashes)
+
+
+def _one_name_each(scripts: Mapping[str, Sequence[Speech]]) -> dict[str, list[Speech]]:
+    """Return scripts with one name for each person, and none for several at once."""
+    people = unify_names(Counter(speech.speaker for own in scripts.values() for speech in own if speech.speaker))
+    names = {name: people.get(name) or "" for name in (speech.speaker for own in scripts.values() for speech in own)}
+    return {film: [replace(one, speaker=names[one.speaker]) for one in own] for film, own in scripts.items()}
 
 
 def speeches_of(cues: Sequence[Cue]) -> Iterator[Speech]:

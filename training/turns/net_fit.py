@@ -43,8 +43,9 @@ class NetSettings:
         least: minimum number of occurrences for a word to have an embedding.
         epochs: passes over the documents; of a document with several forms, each pass uses one.
         share: corpus → fraction of its documents in a pass, if not all.
-        piece: sentences of a document that stay together; the pieces of all documents of a pass are shuffled, so that a
-            batch is of many films.
+        wide: a third layer, over sentences farther away (`NetScorer.wide`).
+        piece: sentences of a document that stay together; the pieces of all documents of a pass are shuffled, so that
+            with a small number a batch is of many films.
         sentences: approximate number of sentences in a batch.
         rate: peak learning rate; it rises over the first 60 batches and then decays linearly to zero.
         decay: weight decay.
@@ -61,7 +62,8 @@ class NetSettings:
     least: int = 4
     epochs: int = 6
     share: Mapping[str, float] = field(default_factory=dict)
-    piece: int = 256
+    wide: bool = False
+    piece: int = 1_000_000
     sentences: int = 1600
     rate: float = 3e-3
     decay: float = 1e-4
@@ -91,7 +93,7 @@ class Net(nn.Module):
         width = 2 * settings.filters + settings.evidence
         self.first = nn.Linear(5 * width, settings.hidden)
         self.second = nn.Linear(3 * settings.hidden, settings.hidden)
-        self.third = nn.Linear(3 * settings.hidden, settings.hidden)
+        self.third = nn.Linear(3 * settings.hidden, settings.hidden) if settings.wide else None
         self.out = nn.Linear(settings.hidden, 1)
         self.dropout = nn.Dropout(settings.dropout)
 
@@ -112,7 +114,8 @@ class Net(nn.Module):
         )
         hidden = self.dropout(torch.relu(self.first(_around(sentences, number, 2))))
         hidden = self.dropout(hidden + torch.relu(self.second(_around(hidden, number, 1))))
-        hidden = self.dropout(hidden + torch.relu(self.third(_around(hidden, number, 1, STRIDE))))
+        if self.third is not None:
+            hidden = self.dropout(hidden + torch.relu(self.third(_around(hidden, number, 1, STRIDE))))
         log_odds: torch.Tensor = self.out(hidden)[:, 0]
         return log_odds
 
@@ -196,7 +199,7 @@ def fit_net(table: pa.Table, chosen: Bools, settings: NetSettings, log: bool = F
     reading = read(table, "en")
     vocabulary = _vocabulary(reading, settings.least)
     bounds = pairwise(reading.offsets.tolist())
-    inputs = read_inputs(reading, vocabulary, rhythm=True)
+    inputs = read_inputs(reading, vocabulary, settings.wide)
     examples = [
         Example(document, label[a:b].astype(np.float32), weight[a:b], corpus in LAID_OUT)
         for document, (a, b), corpus in zip(inputs, bounds, table["corpus"].to_pylist(), strict=True)
@@ -282,7 +285,8 @@ def export(net: Net, vocabulary: npt.NDArray[np.uint64]) -> NetScorer:
     for name in ("cases", "evidence"):
         weights[name] = getattr(net, name).weight.detach().numpy().astype(np.float16)
     for name, steps in (("filter", 3), ("edge", 1), ("first", 5), ("second", 3), ("third", 3), ("out", 1)):
-        layer = getattr(net, name)
+        if (layer := getattr(net, name)) is None:
+            continue
         # One block of weights for each step, which NetScorer multiplies once and then shifts.
         joined = np.hstack(np.split(layer.weight.detach().numpy().T, steps))
         # In C order, as when read from a file, since the rounding of sums depends on the layout.

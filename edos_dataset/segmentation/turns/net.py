@@ -192,8 +192,8 @@ class NetScorer:
 
     @property
     def wide(self) -> bool:
-        """Whether it has the third layer. Such a network learned from screenplays without times too, and is told which
-        times say nothing.
+        """Whether it has the third layer. Such a network learned from screenplays too, and does not see times that say
+        nothing.
         """
         return "third.weight" in self.weights
 

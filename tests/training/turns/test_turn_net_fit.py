@@ -15,7 +15,16 @@ from training.turns import boundaries as passes
 from training.turns import net_fit as training
 
 SMALL = training.NetSettings(
-    embedding=8, filters=12, evidence=4, hidden=16, unknown_words=0.05, epochs=30, sentences=120, rate=1e-2
+    wide=True,
+    piece=50,
+    embedding=8,
+    filters=12,
+    evidence=4,
+    hidden=16,
+    unknown_words=0.05,
+    epochs=30,
+    sentences=120,
+    rate=1e-2,
 )
 FEW = replace(SMALL, epochs=2)
 
