@@ -250,12 +250,13 @@ def test_missing_data_are_explained(tmp_path, monkeypatch, capsys):
         run(tmp_path)
 
 
-def test_shipped_recipe_names_what_there_is():
+@pytest.mark.parametrize("name", ["turns", "scripts"])
+def test_shipped_recipes_name_what_there_is(name):
     recipe = yaml.safe_load(
-        (Path(script.__file__).parent / "recipes" / "turns" / "turns.yaml").read_text(encoding="utf-8")
+        (Path(script.__file__).parent / "recipes" / "turns" / f"{name}.yaml").read_text(encoding="utf-8")
     )
     assert set(recipe["test_corpora"]) <= set(recipe["corpora"]) <= set(CORPORA)
     assert set(recipe["learners"]) <= set(benches.LEARNERS)
     benches.NetSettings(**recipe["learners"]["net"])
     named = {name for names in LICENCES for name in names.split(", ")}
-    assert {corpus.removesuffix("_dashes").removesuffix("_plain") for corpus in recipe["corpora"]} == named
+    assert {corpus.removesuffix("_dashes").removesuffix("_plain") for corpus in recipe["corpora"]} <= named
