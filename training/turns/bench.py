@@ -164,9 +164,11 @@ def facts_of(
         command: the command that reproduces the result.
         packages: packages that affect the result, in addition to Python.
     """
+    names = list(corpora)
+    used = {name.removesuffix("_dashes").removesuffix("_plain") for name in names}
     return {
-        "data": {name: count_labels(table.filter(pc.equal(table["corpus"], name))) for name in corpora},
-        "licences": LICENCES,
+        "data": {name: count_labels(table.filter(pc.equal(table["corpus"], name))) for name in names},
+        "licences": {sources: text for sources, text in LICENCES.items() if used & set(sources.split(", "))},
         "seed": seed,
         "command": command,
         "date": datetime.now(timezone.utc).date().isoformat(),
