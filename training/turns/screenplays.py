@@ -47,7 +47,8 @@ def lay_out(name: str, speeches: Sequence[Speech]) -> Script:
     """
     cues: list[Cue] = []
     breaks: list[int] = []
-    now, scene = 0.0, None
+    now = 0.0
+    scene: int | None = None
     for speech in speeches:
         speaker = _NOT_NAME.sub("", speech.speaker.upper())
         known = 0 < len(speaker) <= _LONGEST_NAME and ":" not in speech.speaker
