@@ -212,10 +212,10 @@ def judgement_tables(report: Mapping[str, Any]) -> Iterator[RenderableType]:
         f"{counted(report['assignments'], 'assignments')}, discarded: {gone or 'none'}"
     )
     for name, models in report["sets"].items():
-        table = Table("model", "judged", "good %", "95 %", "okay %", "95 %", "bad %", "95 %")
+        table = Table("model", "judged", *(f"{grade} %, 95 %" for grade in ("good", "okay", "bad")))
         table.title = None if len(report["sets"]) == 1 else styled(name)
         for model, row in models.items():
-            cells = [cell for grade in ("good", "okay", "bad") for cell in _cells(row, grade)]
+            cells = [_share(row, grade) for grade in ("good", "okay", "bad")]
             table.add_row(model, f"{row['judgements']:,}", *cells)
         yield table
     if agreement := report["agreement"]:
@@ -238,9 +238,10 @@ def judgement_tables(report: Mapping[str, Any]) -> Iterator[RenderableType]:
     yield tests
 
 
-def _cells(row: Mapping[str, Any], grade: str) -> list[str]:
+def _share(row: Mapping[str, Any], grade: str) -> str:
     low, high = row[f"{grade}_interval"]
-    return [f"{row[grade]:.1%}"[:-1], "" if low is None or high is None else f"{100 * low:.1f} to {100 * high:.1f}"]
+    between = "" if low is None or high is None else f" ({100 * low:.1f} to {100 * high:.1f})"
+    return f"{100 * row[grade]:.1f}{between}"
 
 
 @explained()

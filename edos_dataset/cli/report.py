@@ -91,16 +91,16 @@ def report(
 def _report_lines(figures: Mapping[str, Any], out: Path) -> "Iterator[RenderableType]":
     from edos_dataset.cli.data_table import Table
 
-    table = Table("data set", "dialogues", "turns", "tokens", "KL", "Jensen-Shannon", "in labels of")
-    for column in table.columns[1:-1]:
+    table = Table("data set", "dialogues", "turns", "tokens")
+    for one in figures["data"]:
+        table.add_row(one["name"], *(f"{one['sizes'][name]:,}" for name in ("dialogues", "turns", "tokens")))
+    distances = Table("labels compared with", "KL", "Jensen-Shannon", "in labels of")
+    for one in figures["comparisons"]:
+        if one.get("all"):
+            distances.add_row(one["with"], *(f"{one['all'][name]:.4f}" for name in ("kl", "js")), one["labels_of"])
+    for column in (*table.columns[1:], *distances.columns[1:3]):
         column.justify = "right"
-    compared = {one["with"]: one for one in figures["comparisons"] if "all" in one}
-    for place, one in enumerate(figures["data"]):
-        found = compared.get(one["name"]) if place else None
-        sizes = (f"{one['sizes'][name]:,}" for name in ("dialogues", "turns", "tokens"))
-        between = (f"{found['all'][name]:.4f}" if found else "" for name in ("kl", "js"))
-        table.add_row(one["name"], *sizes, *between, found["labels_of"] if found else "")
-    yield table
+    yield from (each for each in (table, distances) if each.row_count)
     for one in figures["comparisons"]:
         if "why_not" in one:
             yield styled((f"{one['with']}: not compared, {one['why_not']}", "yellow"))

@@ -187,6 +187,24 @@ def test_lines_are_wrapped_at_words_and_indented_in_a_terminal():
     assert indented(styled("could not be read: " + "word " * 20), console).plain.split("\n")[1].startswith("  word")
 
 
+def test_a_table_that_does_not_fit_goes_on_below_and_cuts_no_word():
+    console = Console(width=80)
+    heads = ["label", *(f"dialogues of {place}" for place in range(12))]
+    table = Table(*heads, title="[all]")
+    table.add_row("apprehensive", *("12,345,678" for _ in heads[1:]))
+    with console.capture() as shown:
+        console.print(table)
+    lines = shown.get().splitlines()
+    assert max(map(len, lines)) <= 80 and shown.get().count("[all]") == 1
+    rows = [line for line in lines if "apprehensive" in line]
+    assert len(rows) == 3 and sum(row.count("12,345,678") for row in rows) == 12
+    small = Table("a", "b")
+    small.add_row("word " * 30, "1")
+    with console.capture() as shown:
+        console.print(small)
+    assert max(map(len, shown.get().splitlines())) == 80 and shown.get().count("word") == 30
+
+
 def test_help_has_groups_and_no_column_of_types():
     assert "Look at it" in edos("--help").stdout
     assert "<path>" not in edos("sample", "--help").stdout and "<bool>" not in edos("inspect", "--help").stdout
