@@ -49,7 +49,8 @@ function flowPicture({ nodes, links }, width, height, chosen) {
   });
   const marks = nodes.map((one, place) => box(x(place), middles[place] - (sizes[place] * scale) / 2, THICK, Math.max(1, sizes[place] * scale), ofKind(one.kind),
     { class: "node", "data-label": one.label ?? -1, "data-say": `${one.name}: ${plural(sizes[place], "dialogue")}`, onclick: () => chosen(one.label) }));
-  const names = nodes.map((one, place) => (one.step === 3 ? write(x(place) - 5, middles[place], one.name, { anchor: "end" }) : write(x(place) + THICK + 5, middles[place], one.name)));
+  const narrow = (width - 4 * THICK) / 3 < 2 * widest(nodes.map((one) => one.name)) + 20; // the names of the last two columns would meet
+  const names = nodes.map((one, place) => narrow && one.step === 2 ? null : (one.step === 3 ? write(x(place) - 5, middles[place], one.name, { anchor: "end" }) : write(x(place) + THICK + 5, middles[place], one.name)));
   return [bands, marks, names];
 }
 
