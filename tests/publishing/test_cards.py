@@ -170,8 +170,11 @@ def test_measured_flaws_come_before_the_others(tmp_path):
     _, body, _ = card(tmp_path, models={"weak-v1": record}, segmenters={"blend": segmenter})
     flaws = body[body.index("## Know") : body.index("## Load")]
     assert "| what is wrong | how often | among |" in flaws
-    assert "| first label of `weak-v1` | 48.5% | 3,221 held-out examples; lowest F1: sad 25%, proud 50% |" in flaws
-    assert "| boundaries of turns by `blend` | 25.0% | 2,000 boundaries between sentences (unseen shows) |" in flaws
+    examples = "3,221 held-out examples; lowest F1: sad 25%, proud 50%"
+    assert f"| wrong labels of `weak-v1`, if only the first counts | 48.5% | {examples} |" in flaws
+    assert (
+        "| wrong boundaries of turns by `blend` | 25.0% | 2,000 boundaries between sentences (unseen shows) |" in flaws
+    )
     assert "less than half sure" not in flaws, "all have a confidence of 0.5"
     assert "turns whose time" not in flaws and "0.0%" not in flaws, "what never happens is no flaw"
     assert "| `blend` | unseen shows: all | 2,000 | 75.0% | 70.0% | 2.0% |" in body

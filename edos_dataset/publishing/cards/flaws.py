@@ -46,7 +46,7 @@ def _of_models(models: Records) -> Iterator[list[str]]:
         worst = sorted((row["f1"] or 0.0, label) for label, row in by_label.items() if row.get("support"))[:_WORST]
         named = ", ".join(f"{plain(label)} {f1:.0%}" for f1, label in worst)
         among = f"{metrics['examples']:,} held-out examples" + (f"; lowest F1: {named}" if named else "")
-        yield [f"first label of {code(name)}", f"{1 - metrics['accuracy']:.1%}", among]
+        yield [f"wrong labels of {code(name)}, if only the first counts", f"{1 - metrics['accuracy']:.1%}", among]
 
 
 def _of_scorers(scorers: Records) -> Iterator[list[str]]:
@@ -55,7 +55,7 @@ def _of_scorers(scorers: Records) -> Iterator[list[str]]:
         splits = [(split, of["all"]) for split, of in record.get("metrics", {}).items() if "all" in of]
         for split, row in splits[:1]:
             among = f"{row['seams']:,} boundaries between sentences ({plain(split.replace('_', ' '))})"
-            yield [f"boundaries of turns by {code(name)}", f"{1 - row['accuracy']:.1%}", among]
+            yield [f"wrong boundaries of turns by {code(name)}", f"{1 - row['accuracy']:.1%}", among]
 
 
 def _of_dialogues(configs: Sequence[ConfigFiles]) -> Iterator[list[str]]:
