@@ -290,10 +290,13 @@ def _convolve(values: Floats, weight: Floats, bias: Floats, stride: int = 1) -> 
     out, rows = len(bias), len(values)
     product = values @ weight
     reach = weight.shape[1] // out // 2
-    total: Floats = product[:, reach * out : (reach + 1) * out] + bias
-    for step in (*range(-reach, 0), *range(1, reach + 1)):
-        shift = min(abs(step) * stride, rows)
+    total: Floats = np.empty((rows, out), np.float32)
+    shift = min(reach * stride, rows)
+    total[:shift] = bias
+    np.add(product[: rows - shift, :out], bias, out=total[shift:])
+    for step in range(1 - reach, reach + 1):
         part = product[:, (step + reach) * out : (step + reach + 1) * out]
+        shift = min(abs(step) * stride, rows)
         if step < 0:
             total[shift:] += part[: rows - shift]
         else:
