@@ -232,7 +232,7 @@ def test_audit_page_and_judgements(done, tmp_path):
         )
     )
     shown = CliRunner().invoke(app, ["audit", str(file)])
-    assert shown.exit_code == 0 and "25.0%" in shown.output
+    assert shown.exit_code == 0 and "75.0%" in shown.output
     assert json.loads(CliRunner().invoke(app, ["audit", str(file), "--json"]).stdout)["overall"]["wrong"] == 1
     failed = CliRunner().invoke(app, ["audit", str(tmp_path / "nothing.json")])
     assert failed.exit_code == 1 and "judgements that were downloaded from its page" in " ".join(failed.output.split())
