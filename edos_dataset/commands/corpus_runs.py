@@ -13,7 +13,15 @@ from edos_dataset.commands.options import Result, RunOptions, device_of
 from edos_dataset.labeling.languages import languages_of
 from edos_dataset.labeling.stages import LabelTurns
 from edos_dataset.languages import name_of_language, same_language
-from edos_dataset.runs.array_jobs import ArrayJob, MissingShards, Undecided, merging, record_of, table_digest
+from edos_dataset.runs.array_jobs import (
+    ArrayJob,
+    MissingShards,
+    Undecided,
+    check_job,
+    merging,
+    record_of,
+    table_digest,
+)
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.folder import OutputFolder
 from edos_dataset.runs.pipeline import Output, Steps, check_order, check_pipeline, count_units
@@ -111,6 +119,8 @@ def run_corpus(
         made_of.check(folder)
         run = Run(folder.run / corpus.part, engine, options.keep_rejects, options.progress)
         job = record_of(folder.run, corpus.part)
+        if options.shard is None and engine.is_main and not options.force:
+            check_job(job, _key_of(corpus, pipeline, corpus.documents.slice(0, options.limit)), out)
         with merging(options.shard and job, out):
             outputs = run.execute(corpus.parts(documents), pipeline)
         if not engine.is_main:
@@ -139,9 +149,10 @@ def run_array_task(
     with options.start_engine(device_of(pipeline)) as engine:
         with output_folder(out, corpus.command, force=options.force, others=True) as folder:
             run = Run(folder.run / corpus.part, engine, options.keep_rejects, options.progress)
-            key = hash_json([fingerprint_of(pipeline), corpus.shard, table_digest(documents)])
-            record = record_of(folder.run, corpus.part)
+            key, record = _key_of(corpus, pipeline, documents), record_of(folder.run, corpus.part)
             before = ArrayJob.read(record)
+            if not options.force:
+                check_job(record, key, out)
             if before is None or not before.lists(key, run.index):
                 documents = with_contents(documents)
                 corpus.made_of(pipeline, documents).check(folder)
@@ -156,6 +167,11 @@ def run_array_task(
         except Undecided as undecided:
             blocked["undecided"] = str(undecided)
     return {"share": str(options.shard), "made": run.made, "reused": run.reused, **blocked}
+
+
+def _key_of(corpus: Corpus, pipeline: Steps, documents: pa.Table) -> str:
+    """Return the key of an array job over documents as they were found."""
+    return hash_json([fingerprint_of(pipeline), corpus.shard, table_digest(documents)])
 
 
 def fingerprint_of(pipeline: Steps) -> str:

@@ -3,9 +3,10 @@
 `Answer.taskAnswers` holds JSON; radio buttons have a column of true and false for each `Answer.QUESTION.CHOICE`.
 """
 
-import json
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+from edos_dataset.runs.untrusted import json_of
 
 TASK_ANSWERS = "Answer.taskAnswers"
 SEVERAL = "several choices of one question"
@@ -49,9 +50,9 @@ def _unpacked(line: int, row: dict[str, Any]) -> dict[str, Any]:
     if not row.get(TASK_ANSWERS):
         return {column: value for column, value in row.items() if column != TASK_ANSWERS}
     try:
-        given = json.loads(row[TASK_ANSWERS])
+        given = json_of(row[TASK_ANSWERS])
         questions = [pair for each in (given if isinstance(given, list) else [given]) for pair in each.items()]
-    except (ValueError, AttributeError, RecursionError) as error:
+    except (ValueError, AttributeError) as error:
         raise ValueError(
             f"line {line}: {TASK_ANSWERS} is no JSON of answers, got {row[TASK_ANSWERS][:60]!r}; "
             "mend or remove the line"

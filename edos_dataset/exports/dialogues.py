@@ -1,6 +1,7 @@
 """The dialogues of any source, one by one, as exports need them: a folder of ours, a labelled table, or the Hub."""
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, repeat
@@ -311,6 +312,7 @@ def _is_number(value: object) -> bool:
 
 def _number(value: object) -> float | None:
     try:
-        return float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else None
-    except ValueError:
+        number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else math.nan
+    except (ValueError, OverflowError):
         return None
+    return number if math.isfinite(number) else None

@@ -1,6 +1,5 @@
 """The lines of `edos segment` as dialogues: each document is one, whose turns have their sentences joined."""
 
-import json
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from pathlib import Path
@@ -9,10 +8,12 @@ from typing import Any
 from edos_dataset.exports.records import Dialogue, Turn
 from edos_dataset.releases.formats.readers import opened
 from edos_dataset.releases.formats.texts import lines
+from edos_dataset.runs.untrusted import json_of, shown
 
 FIELDS = frozenset({"document", "path", "speaker", "start", "end"})
 """Fields that such dialogues have."""
 
+_LONGEST = 1e9  # seconds that a time may be
 _KEYS = {"document_id", "sentence_id", "start", "end", "text", "turn_id"}
 
 
@@ -23,7 +24,7 @@ def is_segmented(path: Path) -> bool:
     try:
         with opened(str(path)) as file:
             first = file.readline(1 << 16)
-        row = json.loads(first) if first.startswith(b"{") else None
+        row = json_of(first) if first.startswith(b"{") else None
     except (ValueError, OSError):
         return False
     return isinstance(row, dict) and row.keys() >= _KEYS
@@ -44,14 +45,23 @@ def _rows(path: Path) -> Iterator[Mapping[str, Any]]:
     with opened(str(path)) as file:
         for number, line in lines(file, str(path)):
             try:
-                row = json.loads(line)
+                row = json_of(line)
                 if not (row.keys() >= _KEYS and isinstance(row["text"], str)):
                     raise ValueError("a key is missing")
+                _check_times(row)
             except (ValueError, AttributeError) as error:
                 raise ValueError(
                     f"{path}, line {number}: not as `edos segment` writes it ({error}): give that command again"
                 ) from error
             yield row
+
+
+def _check_times(row: Mapping[str, Any]) -> None:
+    for name in ("start", "end"):
+        seconds = row[name]
+        number = isinstance(seconds, int | float) and not isinstance(seconds, bool) and abs(seconds) < _LONGEST
+        if not (seconds is None or number):
+            raise ValueError(f"{name} is {shown(seconds)}, which is no number of seconds")
 
 
 def _turn(rows: list[Mapping[str, Any]]) -> Turn:

@@ -195,6 +195,28 @@ def records_in(run: Path) -> list[Path]:
     return sorted(run.glob(_RECORD.format("*")))
 
 
+def check_job(record: Path, key: str, out: Path) -> None:
+    """Refuse a run in the folder of an array job of another run, which would mix the two.
+
+    Args:
+        record: record of an array job that is not merged yet; there may be none.
+        key: what determines the list of input files of the new run.
+        out: the folder, for the message.
+
+    Raises:
+        FolderError: there is such an array job, with another key.
+    """
+    from edos_dataset.runs.folder import FolderError
+
+    job = ArrayJob.read(record)
+    if job is not None and job.key != key:
+        raise FolderError(
+            f"{out} holds the shares of an array job of another run (`{job.command(1)}`, with other files, parameters "
+            f"or version of this package), and a run never mixes two: finish it by `edos merge {shlex.quote(str(out))}"
+            "`, give another --out, or --force to begin anew"
+        )
+
+
 @contextmanager
 def merging(record: Path | None, out: Path) -> Iterator[None]:
     """Report which array tasks must run if the merge finds shards missing.

@@ -88,8 +88,9 @@ def open_file(location: str | Path) -> IO[bytes]:
 
 def _read_file(location: str | Path, max_bytes: int, size: int | None) -> bytes:
     with open_file(location) as stream:
+        data = stream.read(max_bytes + 1)  # first, as this tells the size of an object in a store
         _check_size(size, stream.size if isinstance(stream, RangeFile) else os.fstat(stream.fileno()).st_size)
-        return _at_most(max_bytes, stream.read(max_bytes + 1))
+        return _at_most(max_bytes, data)
 
 
 def _read_member(location: str | Path, member: str, max_bytes: int, size: int | None) -> bytes:

@@ -108,6 +108,31 @@ def test_a_merge_of_the_rest_and_a_share_that_is_damaged(films, expected, monkey
     assert untimed(out) == expected
 
 
+def test_shares_of_two_runs_are_never_mixed(films, expected, monkeypatch):
+    """Neither a share nor a whole run of other parameters or files joins an array job that is not merged."""
+    out = films.with_name("mixed")
+    monkeypatch.chdir(films.parent)
+    base = ["curate", "films", "--out", out, *OPTIONS]
+    assert edos(*base, "--shard", "1/2").exit_code == 0
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file() and path.name != "process"}
+    for other in (
+        [*base, "--set", "cap.limit=1", "--shard", "2/2"],
+        [*base, "--limit", "3", "--shard", "2/2"],
+        [*base, "--set", "cap.limit=1"],
+    ):
+        done = edos(*other)
+        assert done.exit_code == 1 and "a run never mixes two" in " ".join(done.stderr.split()), done.stderr
+        assert before == {path: path.read_bytes() for path in before}
+    assert edos(*base, "--shard", "2/2").exit_code == 0
+    assert edos("merge", out, "--rest", "--workers", 1).exit_code == 0
+    assert untimed(out) == expected
+    other = [*base, "--set", "cap.limit=1", "--force"]
+    assert edos(*base, "--shard", "1/2").exit_code == 0
+    assert edos(*other, "--shard", "1/2").exit_code == edos(*other, "--shard", "2/2").exit_code == 0  # it begins anew
+    assert edos("merge", out, "--rest", "--force", "--workers", 1).exit_code == 0
+    assert untimed(out) != expected
+
+
 def test_books_in_two_languages_are_two_array_jobs_in_one_folder(tmp_path):
     one, array = tmp_path / "one", tmp_path / "array"
     jobs = []

@@ -4,6 +4,7 @@ import io
 import random
 import socket
 import threading
+import time
 import urllib.request
 import zipfile
 from contextlib import contextmanager, suppress
@@ -64,15 +65,34 @@ def pointing_to(environment, folder):
 
 
 @contextmanager
-def answering(status, body):
-    """Give the address of a server that answers every request with this status and text."""
+def answering(status, body, pause=0.0):
+    """Give the address of a server that answers every request with this status and text.
+
+    Args:
+        status: the status.
+        body: the text, or what gives one for each request.
+        pause: seconds before each byte of it.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
+            text = (body() if callable(body) else body).encode()
             self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
+            for name, value in (("ETag", '"1"'), ("Last-Modified", "Thu, 01 Jan 2026 00:00:00 GMT")):
+                self.send_header(name, value)
+            self.send_header("Content-Length", str(len(text)))
+            if status == 206:
+                self.send_header("Content-Range", f"bytes 0-{len(text) - 1}/{len(text)}")
             self.end_headers()
-            self.wfile.write(body.encode())
+            if pause and self.command == "GET":
+                with suppress(OSError):
+                    for byte in text:
+                        time.sleep(pause)
+                        self.wfile.write(bytes([byte]))
+            elif self.command == "GET":
+                self.wfile.write(text)
+
+        do_HEAD = do_GET
 
         def log_message(self, *_):
             pass

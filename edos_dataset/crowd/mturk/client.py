@@ -11,6 +11,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from edos_dataset.crowd.store import alias_of
+from edos_dataset.runs.untrusted import json_of
 
 ENDPOINTS = {
     False: "https://mturk-requester-sandbox.us-east-1.amazonaws.com",
@@ -126,10 +127,10 @@ class Journal:
             lines.pop()
         for number, line in enumerate(lines, 1):
             try:
-                row = json.loads(line)
+                row = json_of(line)
                 if "done" in row:
                     self.done[row["done"], row["key"]] = row
-            except (ValueError, KeyError, AttributeError) as error:
+            except (ValueError, KeyError, TypeError) as error:
                 self._lock.release()
                 raise ValueError(f"{self.path}, line {number}: no line of the journal ({error!r})") from error
         return self

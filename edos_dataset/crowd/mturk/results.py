@@ -1,6 +1,5 @@
 """Answers and bonuses on Mechanical Turk: fetches all assignments of a batch, and pays each bonus once."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -16,9 +15,12 @@ from edos_dataset.crowd.mturk.publishing import batch_id, token_of
 from edos_dataset.crowd.mturk.questions import value_of
 from edos_dataset.crowd.quality import QualityRules, assignments
 from edos_dataset.crowd.store import Store
+from edos_dataset.runs.untrusted import json_of
 from edos_dataset.wording import counted
 
 REJECTED = "Rejected"
+
+_A_DAY = 86_400  # seconds; nobody thinks longer about an item
 
 
 @dataclass
@@ -97,8 +99,8 @@ def _of_form(hit: Hit, fields: Mapping[str, str], alias: str, at: str) -> list[H
 def _times(text: str, number: int) -> list[float | None]:
     """Return the time of each item, as written by the form's script; None if the browser did not run it."""
     try:
-        times = json.loads(text)
-        if len(times) == number and all(isinstance(time, int | float) and time >= 0 for time in times):
+        times = json_of(text)
+        if len(times) == number and all(isinstance(time, int | float) and 0 <= time <= _A_DAY for time in times):
             return [float(time) for time in times]
     except (ValueError, TypeError):
         pass

@@ -20,7 +20,8 @@ from pathlib import Path, PosixPath
 from typing import Any, NoReturn, TypeVar
 
 from edos_dataset.runs.stores.reading import COPIES, RangeFile, sha256_of
-from edos_dataset.runs.stores.store import HubStore, ObjectStore, Status, Store, StoreError
+from edos_dataset.runs.stores.hub_store import HubStore
+from edos_dataset.runs.stores.store import ObjectStore, Status, Store, StoreError
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -128,7 +129,7 @@ class RemotePath(PosixPath):
 
     def is_dir(self, **_: object) -> bool:
         """Return whether there is an object below."""
-        return next(self.store.list(self._prefix, deep=False), None) is not None
+        return self.store.holds(self._prefix)
 
     def is_symlink(self) -> bool:
         """Return False: stores have no links."""

@@ -12,13 +12,16 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
-from edos_dataset.runs.stores.store import Store, changed
+from edos_dataset.runs.stores.store import ReplacedError, Status, Store, changed
 
 BYTES = int(os.environ.get("EDOS_COPIES_BYTES", 20 << 30))
 """Limit of the local copies in bytes, by default 20 GB."""
 
 _GRACE, _ABANDONED = 60.0, 86_400.0
 """Seconds that a copy is kept after its last use, and after which an unfinished one is removed."""
+
+_REPLACED = 3
+"""Times that an object is fetched again that was replaced meanwhile."""
 
 _LEAST, _MOST = 64 << 10, 8 << 20
 """Bytes fetched at once: at first, and at most, in sequential reading."""
@@ -27,26 +30,35 @@ _LEAST, _MOST = 64 << 10, 8 << 20
 class RangeFile(io.RawIOBase):
     """An object open for reading by ranges. If it is replaced meanwhile, reading fails.
 
+    The first request is for bytes where reading begins at the beginning, so that a small file takes one request.
+
     Args:
         store: the store that holds it.
         key: its key.
         address: its address, for messages.
 
-    Attributes:
-        size: its size in bytes.
-
     Raises:
-        FileNotFoundError: there is no such object.
+        FileNotFoundError: by the first use, if there is no such object.
     """
 
     def __init__(self, store: Store, key: str, address: str) -> None:
-        status = store.status(key)
-        if status is None:
-            raise FileNotFoundError(2, "there is no such object", address)
-        self.size, self._tag, self.name = status.size, status.tag, address
+        self._status: Status | None = None
+        self.name = address
         self._store, self._key = store, key
         self._place, self._first, self._window = 0, 0, b""
         self._ahead = _LEAST
+
+    @property
+    def size(self) -> int:
+        """Its size in bytes, for which a store is asked only if nothing was read yet."""
+        return self._known().size
+
+    def _known(self) -> Status:
+        if self._status is None:
+            self._status = self._store.status(self._key)
+        if self._status is None:
+            raise FileNotFoundError(2, "there is no such object", self.name)
+        return self._status
 
     def readable(self) -> bool:
         """Return True."""
@@ -73,6 +85,9 @@ class RangeFile(io.RawIOBase):
 
     def read(self, size: int | None = -1) -> bytes:
         """Return the next `size` bytes, or all that are left; fewer at the end of the object."""
+        if self._status is None and self._place == 0 and size != 0:
+            most = _MOST if size is None or size < 0 else min(max(size, _LEAST), _MOST)
+            self._window, self._status = self._store.first(self._key, most)
         stop = self.size if size is None or size < 0 else min(self._place + size, self.size)
         if stop <= self._place:
             return b""
@@ -105,7 +120,7 @@ class RangeFile(io.RawIOBase):
             self._load(self._place, min(max(stop, self._place + self._ahead), self.size))
 
     def _load(self, start: int, stop: int) -> None:
-        self._window, self._first = self._store.read(self._key, start, stop, self._tag), start
+        self._window, self._first = self._store.read(self._key, start, stop, self._known().tag), start
         if len(self._window) != stop - start:
             raise changed(self.name)
 
@@ -137,21 +152,23 @@ class Copies:
 
         Raises:
             FileNotFoundError: there is no such object.
+            ReplacedError: it was replaced each time that it was fetched.
         """
-        found = store.status(key)
-        if found is None:
-            raise FileNotFoundError(2, "there is no such object", address)
-        target = self._named(address, found.tag)
-        with suppress(FileNotFoundError):
-            os.utime(target)
-            return target
-        with self.beside(target.name) as temporary:
-            store.fetch(key, temporary)
-            if temporary.stat().st_size != found.size:
-                return self.of(store, key, address)  # it was replaced meanwhile
-            temporary.replace(target)
-        self._limit_size(found.size)
-        return target
+        for _ in range(_REPLACED):
+            found = store.status(key)
+            if found is None:
+                raise FileNotFoundError(2, "there is no such object", address)
+            target = self._named(address, found.tag)
+            with suppress(FileNotFoundError):
+                os.utime(target)
+                return target
+            with self.beside(target.name) as temporary, suppress(ReplacedError):
+                fetched = store.fetch(key, temporary)
+                if fetched.tag == found.tag and temporary.stat().st_size == found.size:
+                    temporary.replace(target)
+                    self._limit_size(found.size)
+                    return target
+        raise changed(address)
 
     def adopt(self, temporary: Path, address: str, tag: str) -> None:
         """Keep an uploaded file as the copy of its object."""

@@ -25,6 +25,12 @@ _MOST_AT_ONCE, _PART = 64 << 20, 16 << 20
 """Most bytes of one request, and bytes of a part of larger files, of which four are sent at a time."""
 _MOST_COPIED = 5 << 30
 """Most bytes that S3 copies in one request; larger objects are uploaded again."""
+_MOST_READ = 16 << 20
+"""Bytes of a request in the download of a file; each must come within `_LONGEST_ANSWER`."""
+_LONGEST_ANSWER = 600
+"""Seconds that an answer may take: a server that sends a byte now and then is as one that sends nothing."""
+_MOST_KEYS = 10_000_000
+"""Objects that a listing may have: some twenty times the files of OPUS."""
 _KEYS_A_CALL, _SHA256 = 1_000, "sha256"
 _OF_OBSTORE = FileNotFoundError | ValueError | TypeError | RecursionError | OverflowError
 _EXTRAS = {"s3": "s3", "gs": "gs", "az": "azure"}
@@ -52,9 +58,13 @@ class Status(NamedTuple):
     version: str | None = None
 
 
-def changed(address: str) -> OSError:
+class ReplacedError(OSError):
+    """The content of an object was replaced while it was read."""
+
+
+def changed(address: str) -> ReplacedError:
     """Return the error for an object whose content was replaced while it was read."""
-    return OSError(errno.ESTALE, "was changed while it was read; give the same command again", address)
+    return ReplacedError(errno.ESTALE, "was changed while it was read; give the same command again", address)
 
 
 class Store:
@@ -79,13 +89,36 @@ class Store:
         """Return the bytes from `start` to before `stop`, both within the object.
 
         Raises:
-            OSError: from `changed`: `tag` is given and the object has a different tag.
+            ReplacedError: `tag` is given and the object has a different tag.
         """
         raise NotImplementedError
 
-    def fetch(self, key: str, target: Path) -> None:
-        """Download an object; memory does not grow with its size."""
-        raise NotImplementedError
+    def first(self, key: str, most: int) -> tuple[bytes, Status]:
+        """Return the first bytes of an object, all of them where there are at most `most`, and its status.
+
+        Raises:
+            FileNotFoundError: there is no such object.
+        """
+        if (found := self.status(key)) is None:
+            raise FileNotFoundError(errno.ENOENT, "there is no such object", self._address(key))
+        return self.read(key, 0, min(most, found.size), found.tag), found
+
+    def fetch(self, key: str, target: Path) -> Status:
+        """Download an object and return its status; memory does not grow with its size.
+
+        Raises:
+            ReplacedError: the object was replaced meanwhile.
+        """
+        data, found = self.first(key, _MOST_READ)
+        with target.open("wb") as file:
+            file.write(data)
+            for start in range(len(data), found.size, _MOST_READ):
+                file.write(self.read(key, start, min(start + _MOST_READ, found.size), found.tag))
+        return found
+
+    def holds(self, prefix: str) -> bool:
+        """Return whether there is an object below a prefix."""
+        return next(self.list(prefix, deep=False), None) is not None
 
     def list(self, prefix: str, deep: bool = True) -> Iterator[tuple[str, Status | None]]:
         """Yield the objects whose keys begin with a prefix, in the order of their keys.
@@ -163,13 +196,14 @@ class ObjectStore(Store):
         self._obstore = obstore
         try:
             self._store: Any = _connect(scheme, bucket)
+            self._reading: Any = _connect(scheme, bucket, _LONGEST_ANSWER)
         except (obstore.exceptions.BaseError, ValueError):
             raise self._no_keys() from None
 
     def status(self, key: str) -> Status | None:
         """Return what is known of an object, None where there is none."""
         try:
-            found = self._call(lambda: self._obstore.get(self._store, key, options={"head": True}), key)
+            found = self._call(lambda: self._obstore.get(self._reading, key, options={"head": True}), key)
         except FileNotFoundError:
             return None
         return _status(found.meta, found.attributes.get(_SHA256))
@@ -181,21 +215,34 @@ class ObjectStore(Store):
         options: dict[str, Any] = {"range": (start, stop)} | ({"if_match": f'"{tag}"'} if tag else {})
 
         def content() -> bytes:
-            data = bytes(self._obstore.get(self._store, key, options=options).bytes())
+            data = bytes(self._obstore.get(self._reading, key, options=options).bytes())
             if len(data) != stop - start:
                 raise ConnectionError("the answer ends early")
             return data
 
         return self._call(content, key)
 
-    def fetch(self, key: str, target: Path) -> None:
-        """Download an object."""
+    def first(self, key: str, most: int) -> tuple[bytes, Status]:
+        """Return the first bytes of an object and its status, in one request."""
 
-        def save() -> None:
-            with target.open("wb") as file:
-                file.writelines(self._obstore.get(self._store, key).stream(8 << 20))
+        def begin() -> tuple[bytes, Status]:
+            answer = self._obstore.get(self._reading, key, options={"range": (0, most)})
+            data, found = bytes(answer.bytes()), _status(answer.meta)
+            if len(data) != min(most, found.size):
+                raise ConnectionError("the answer ends early")
+            return data, found
 
-        self._call(save, key)
+        try:
+            return self._call(begin, key)
+        except StoreError:
+            there = self.status(key)
+            if there is None or there.size:
+                raise
+            return b"", there  # there are no ranges of an empty object
+
+    def holds(self, prefix: str) -> bool:
+        """Return whether there is an object below a prefix, by one page of its listing."""
+        return next(self.list(prefix), None) is not None
 
     def put(self, key: str, source: Path, sha256: str) -> Status:
         """Upload a local file, check that it arrived, and return its status."""
@@ -228,7 +275,7 @@ class ObjectStore(Store):
     def list(self, prefix: str, deep: bool = True) -> Iterator[tuple[str, Status | None]]:
         """Yield the objects below a prefix, without the empty objects that some tools write for non-empty folders."""
         if not deep:
-            found = self._call(lambda: self._obstore.list_with_delimiter(self._store, prefix or None), prefix)
+            found = self._call(lambda: self._obstore.list_with_delimiter(self._reading, prefix or None), prefix)
             yield from ((f"{folder}/", None) for folder in sorted(found["common_prefixes"]))
             objects: Iterator[Any] = iter(sorted(found["objects"], key=lambda meta: str(meta["path"])))
         else:
@@ -254,7 +301,7 @@ class ObjectStore(Store):
         def page() -> Any:  # noqa: ANN401
             nonlocal pages
             if pages is None:
-                pages = iter(self._obstore.list(self._store, prefix or None, offset=last, chunk_size=_KEYS_A_CALL))
+                pages = iter(self._obstore.list(self._reading, prefix or None, offset=last, chunk_size=_KEYS_A_CALL))
             try:
                 return next(pages, ())
             except Exception:
@@ -268,6 +315,11 @@ class ObjectStore(Store):
                     f"{self._address(prefix)} is listed again and again, and would never end: is it a store?"
                 )
             firsts.add(first)
+            if len(firsts) > _MOST_KEYS // _KEYS_A_CALL:
+                raise StoreError(
+                    f"{self._address(prefix)} holds more than {_MOST_KEYS:,} objects, and its listing may never end: "
+                    "give the folders below it"
+                )
             yield from found
             last = found[-1]["path"]
 
@@ -384,14 +436,14 @@ _MEMORY: dict[str, Any] = {}
 """In-memory buckets, which last as long as the process."""
 
 
-def _connect(scheme: str, bucket: str) -> Any:  # noqa: ANN401 - one of obstore's classes
+def _connect(scheme: str, bucket: str, longest: int = 86_400) -> Any:  # noqa: ANN401 - one of obstore's classes
     from obstore import store
 
     if scheme == "memory":
         return _MEMORY.setdefault(bucket, store.MemoryStore())
     given: dict[str, Any] = {
         # large files need long; a connection that is silent for a minute is closed
-        "client_options": {"allow_http": True, "connect_timeout": "10s", "read_timeout": "60s", "timeout": "1day"},
+        "client_options": {"allow_http": True, "connect_timeout": "10s", "read_timeout": "60s", "timeout": f"{longest}s"},
         "retry_config": {"max_retries": 0},  # `_call` retries, and handles lost answers
     }
     if scheme == "s3":
@@ -438,62 +490,3 @@ def _tag(found: Any) -> str:  # noqa: ANN401
 
 def _status(meta: Any, sha256: str | None = None) -> Status:  # noqa: ANN401
     return Status(meta["size"], _tag(meta), sha256, meta["last_modified"].timestamp(), meta["version"])
-
-
-class HubStore(Store):
-    """Repositories of the Hub, read-only; see `Store`."""
-
-    def __init__(self, scheme: str, bucket: str) -> None:
-        super().__init__(scheme, bucket)
-        from huggingface_hub import HfFileSystem
-
-        self._files: Any = HfFileSystem(
-            endpoint=os.environ.get("HF_ENDPOINT"), use_listings_cache=False, skip_instance_cache=True
-        )
-
-    def status(self, key: str) -> Status | None:
-        """Return the status of a file, or None if it does not exist."""
-        try:
-            found = self._call(lambda: self._files.info(self._name(key)), key)
-        except FileNotFoundError:
-            return None
-        return self._status(found) if found["type"] == "file" else None
-
-    def read(self, key: str, start: int, stop: int, tag: str = "") -> bytes:
-        """Return the bytes from `start` to before `stop`."""
-        if start >= stop:
-            return b""
-        if tag and ((there := self.status(key)) is None or there.tag != tag):
-            raise changed(self._address(key))
-        return bytes(self._call(lambda: self._files.cat_file(self._name(key), start=start, end=stop), key))
-
-    def fetch(self, key: str, target: Path) -> None:
-        """Download a file of the Hub."""
-        self._call(lambda: self._files.get_file(self._name(key), str(target)), key)
-
-    def list(self, prefix: str, deep: bool = True) -> Iterator[tuple[str, Status | None]]:
-        """Yield the files below a prefix."""
-        folder, skip = self._name(prefix).rstrip("/"), len(self._name(""))
-        find = (lambda: self._files.find(folder, detail=True).values()) if deep else (lambda: self._files.ls(folder))
-        try:
-            found: Any = self._call(find, prefix)
-        except FileNotFoundError:
-            return
-        for entry in sorted(found, key=lambda entry: str(entry["name"])):
-            key = entry["name"][skip:]
-            if key.startswith(prefix) and key != prefix:  # else it is the folder itself
-                yield (key, self._status(entry)) if entry["type"] == "file" else (f"{key}/", None)
-
-    def _name(self, key: str) -> str:
-        return f"{self.bucket}/{key}"
-
-    def _status(self, found: dict[str, Any]) -> Status:
-        tag = next((found[name] for name in ("blob_id", "xet_hash") if found.get(name)), found["size"])
-        return Status(int(found["size"] or 0), str(tag))
-
-    def _transient(self, error: Exception, key: str) -> TransientError | None:
-        if isinstance(error, ConnectionError | TimeoutError):
-            return TransientError(type(error).__name__)
-        if isinstance(error, OSError):
-            return None
-        raise StoreError(f"{self._address(key)} cannot be used: {type(error).__name__}") from None

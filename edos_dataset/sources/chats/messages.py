@@ -12,6 +12,8 @@ NOTICE, MEDIA, DELETED = "notices", "media", "deleted messages"
 _LATEST = 1e15  # milliseconds of 30,000 years
 _DIGITS = re.compile(r"\d{1,14}(?:\.\d{0,9})?")
 _FRACTION = re.compile(r"(\.\d{6})\d+")
+_HALF = re.compile("[\ud800-\udfff]")
+"""Half a character, which JSON can name but no text can hold."""
 _INVISIBLE = re.compile("[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
 _EMPHASIS = re.compile(r"(?<![\w*_~|])(\*{1,3}|_{1,3}|~{1,2}|\|\|)(?=\S)([^*_~|\n]+?)(?<=\S)\1(?![\w*_~|])")
 _CODE = re.compile(r"`{1,3}([^`]*)`{1,3}")
@@ -46,13 +48,17 @@ class Conversation:
         elif time is None or not speaker or not speaker.strip():
             self.left_out[NOTICE] += 1
         else:
-            self.messages.append(Message(time, " ".join(_INVISIBLE.sub("", speaker).split()), said))
+            self.messages.append(Message(time, " ".join(_visible(speaker).split()), said))
 
 
 def plain(text: str) -> str:
     """Return a text on one line, without invisible characters and formatting marks: "*No*" becomes "No"."""
-    text = _EMPHASIS.sub(r"\2", _CODE.sub(r"\1", _INVISIBLE.sub("", text)))
+    text = _EMPHASIS.sub(r"\2", _CODE.sub(r"\1", _visible(text)))
     return " ".join(text.split())
+
+
+def _visible(text: str) -> str:
+    return _INVISIBLE.sub("", _HALF.sub("\ufffd", text))
 
 
 def seconds(stamp: object) -> float | None:

@@ -13,7 +13,8 @@ def is_telegram(value: Any) -> bool:  # noqa: ANN401 - any JSON
         return False
     if isinstance(value.get("chats"), dict):
         return "list" in value["chats"]
-    first = next(iter(value.get("messages") or ()), None)
+    messages = value.get("messages")
+    first = messages[0] if isinstance(messages, list) and messages else None
     return isinstance(first, dict) and "date" in first and ("from" in first or "actor" in first or "from_id" in first)
 
 

@@ -32,7 +32,8 @@ def read_timed_json(document: dict[str, Any]) -> list[Cue]:
     cues = []
     for event in events:
         segments = event.get("segs")
-        words = [segment.get("utf8") for segment in segments or () if isinstance(segment, dict)]
+        pieces = segments if isinstance(segments, list) else []
+        words = [segment.get("utf8") for segment in pieces if isinstance(segment, dict)]
         start = number_of(event.get("tStartMs"), 1 / 1000)
         end = start + number_of(event.get("dDurationMs"), 1 / 1000)
         cues.append(Cue(start, end, lines_of(_joined([word for word in words if isinstance(word, str)]))))

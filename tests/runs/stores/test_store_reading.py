@@ -1,8 +1,10 @@
 """What is read of a store: pieces of an object, each once, and copies on this machine, which are bounded."""
 
 import io
+import itertools
 import os
 import random
+import time
 import zipfile
 
 import pytest
@@ -10,10 +12,11 @@ import pytest
 from edos_dataset.runs.stores import reading
 from edos_dataset.runs.stores.paths import at_once, open_remote, place_of, store_of, uploaded
 from edos_dataset.runs.stores.reading import Copies, RangeFile
-from edos_dataset.runs.stores.store import Status, StoreError
+from edos_dataset.runs.stores.store import ObjectStore, Status, StoreError
 from edos_dataset.sources.files import read_bytes
 from edos_dataset.sources.given import sources_of
 from edos_dataset.sources.inventory import find_films
+from edos_dataset.sources.parsed import ReadError
 from object_store import answering, aws, film, pointing_to
 
 DATA = random.Random(7).randbytes(3_000_000)
@@ -33,9 +36,14 @@ class Counted:
         self.asked.append((start, stop))
         return self.data[start:stop]
 
+    def first(self, key, most):
+        self.asked.append((0, most))
+        return self.data[:most], Status(len(self.data), self.tag)
+
     def fetch(self, key, target):
         self.asked.append("all")
         target.write_bytes(self.data)
+        return Status(len(self.data), self.tag)
 
 
 def test_a_file_of_ranges_reads_as_a_file():
@@ -93,6 +101,38 @@ def test_what_was_sent_is_here_already(tmp_path, monkeypatch):
     assert list(at_once(lambda number: number * 2, iter(range(100)), path)) == [number * 2 for number in range(100)]
 
 
+def test_a_file_that_is_read_is_not_asked_for_before(tmp_path, monkeypatch):
+    """Twenty thousand films in a store are as many requests, not twice as many."""
+    for name, content in (("film.srt", film(1).encode()), ("empty.srt", b""), ("large", DATA)):
+        path = place_of(f"memory://once/{name}")
+        with uploaded(path) as temporary:
+            temporary.write_bytes(content)
+    status = ObjectStore.status
+    monkeypatch.setattr(ObjectStore, "status", lambda *_: pytest.fail("its status is asked for"))
+    text = film(1)
+    assert read_bytes("memory://once/film.srt", None, 1 << 20, len(text)).decode() == text
+    assert place_of("memory://once/large").read_bytes() == DATA
+    with pytest.raises(ReadError, match="bytes instead of 7"):
+        read_bytes("memory://once/film.srt", None, 1 << 20, 7)
+    with pytest.raises(FileNotFoundError):
+        place_of("memory://once/none").read_bytes()
+    monkeypatch.setattr(ObjectStore, "status", status)  # an empty object has no range
+    with pytest.raises(ReadError, match="0 bytes"):
+        read_bytes("memory://once/empty.srt", None, 1 << 20, 0)
+
+
+def test_an_object_that_changes_for_ever_is_not_fetched_for_ever(tmp_path):
+    class Restless(Counted):
+        def fetch(self, key, target):
+            self.tag += "1"
+            return super().fetch(key, target)
+
+    store = Restless()
+    with pytest.raises(OSError, match="was changed while it was read"):
+        Copies(tmp_path).of(store, "x", "s3://bucket/x")
+    assert store.asked == ["all"] * 3 and list(tmp_path.iterdir()) == []
+
+
 def test_sources_on_the_hub(hub, monkeypatch, tmp_path):
     from huggingface_hub import HfApi
 
@@ -142,3 +182,40 @@ def test_a_listing_without_end_is_told(tmp_path, monkeypatch):
     pytest.importorskip("obstore")
     with answering(200, page) as url, pointing_to(aws(url), tmp_path), pytest.raises(StoreError, match="never end"):
         list(place_of("s3://b/k").below())
+
+
+def test_a_listing_that_grows_for_ever_is_told(tmp_path, monkeypatch):
+    """A server whose every page names other objects; whether there is one takes one page."""
+    pytest.importorskip("obstore")
+    monkeypatch.setattr("edos_dataset.runs.stores.store._MOST_KEYS", 9_000)
+    asked = itertools.count()
+    one = (
+        "<Contents><Key>k/{:09}.srt</Key><LastModified>2026-01-01T00:00:00Z</LastModified><ETag>x</ETag>"
+        "<Size>3</Size></Contents>"
+    )
+
+    def page():
+        number = next(asked)
+        return (
+            "<ListBucketResult><Name>b</Name><IsTruncated>true</IsTruncated>"
+            f"<NextContinuationToken>t{number}</NextContinuationToken>"
+            f"{''.join(one.format(1000 * number + place) for place in range(1000))}</ListBucketResult>"
+        )
+
+    with answering(200, page) as url, pointing_to(aws(url), tmp_path):
+        assert place_of("s3://b/k").is_dir() and next(asked) < 5
+        with pytest.raises(StoreError, match="holds more than 9,000 objects, and its listing may never end"):
+            list(place_of("s3://b/k").below())
+
+
+def test_a_body_that_trickles_is_given_up(tmp_path, monkeypatch):
+    """A byte now and then is no sign of life: every answer has its time."""
+    pytest.importorskip("obstore")
+    for name, value in (("_LONGEST_ANSWER", 1), ("TRIES", 2), ("WAIT", 0.001)):
+        monkeypatch.setattr(f"edos_dataset.runs.stores.store.{name}", value)
+    began = time.monotonic()
+    with answering(206, "x" * 900, pause=0.2) as url, pointing_to(aws(url), tmp_path):
+        for read in (lambda path: path.read_bytes(), open):
+            with pytest.raises(StoreError, match="does not answer"):
+                read(place_of("s3://b/k"))
+    assert time.monotonic() - began < 10
