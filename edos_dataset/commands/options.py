@@ -161,6 +161,7 @@ def command_words(command: str, values: Mapping[str, Any]) -> list[str]:
     return words
 
 
+_LONGEST_SIZE = 18  # digits
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
 
 
@@ -171,8 +172,10 @@ def parse_size(text: str) -> int:
         ValueError: the text is not a size.
     """
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", text.strip(), re.IGNORECASE)
-    if match is None:
-        raise ValueError(f"{text!r} is not a size: give a number of bytes, or 500MB, 2GB")
+    if match is None or len(match[1]) > _LONGEST_SIZE:
+        from edos_dataset.runs.untrusted import shown
+
+        raise ValueError(f"{shown(text)} is not a size: give a number of bytes, or 500MB, 2GB")
     return int(float(match[1]) * (1 << _UNITS[match[2].upper()]))
 
 

@@ -14,6 +14,7 @@ from edos_dataset.crowd.hits import Hit, read_hits, write_hits
 from edos_dataset.label_sets import DEFAULT, LabelSet, load_label_set
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.shards import write_text
+from edos_dataset.runs.untrusted import json_of
 
 Task = Literal["labelling", "judging"]
 
@@ -95,7 +96,7 @@ def read_batch(folder: Path) -> Batch:
     if not path.is_file():
         raise ValueError(f"{folder} holds no batch: give a folder written by `edos crowd hits`")
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = json_of(path.read_bytes())
         digest, hits = record.pop("hits"), read_hits(folder / HITS)
         if record["kind"] not in WORKERS or digest != hash_json([hit.id for hit in hits]):
             raise ValueError(f"{HITS} has changed since it was written")

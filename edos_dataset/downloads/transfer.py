@@ -7,6 +7,7 @@ import binascii
 import json
 import re
 import socket
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
@@ -85,6 +86,7 @@ _TRIES = 5
 _LONGEST = 120.0  # maximum seconds between attempts; if a server asks for more, that is reported
 _HEADERS = 2  # times the time-out between two bytes in which the header of an answer must come
 _REMEMBERED = 8  # connections
+_SLOWEST = 500  # bytes per second, over twice the time-out, below which a body is given up
 _UNSTATED = 2**30  # maximum bytes of a file whose size is not stated
 _NEVER = (httpx.TooManyRedirects, httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.DecodingError)
 _NO_HEAD = (400, 403, 405, 501)  # status codes of servers that may still answer a GET
@@ -187,7 +189,7 @@ class Server:
         with self._answer("GET", offer.url, headers) as response:
             came, there = self._begin(offer, part, known, response)
             _check_growth(offer, came)
-            self._write(response, part, there, came.size, _most(came, offer), progress)
+            self._write(response, part, there, came.size, _most(came, offer), progress, 2 * self._timeout)
         if came.size is not None and _size(part) < came.size:
             raise TransientError(f"it ended after {_size(part):,} of {counted(came.size, 'bytes')}")
         return came
@@ -212,9 +214,16 @@ class Server:
 
     @staticmethod
     def _write(
-        response: httpx.Response, part: Path, there: int, size: int | None, most: int, progress: Progress
+        response: httpx.Response,
+        part: Path,
+        there: int,
+        size: int | None,
+        most: int,
+        progress: Progress,
+        period: float,
     ) -> None:
         progress(there, size)
+        looked, before = time.monotonic(), there
         try:
             with part.open("ab") as file:
                 for block in response.iter_raw():
@@ -227,6 +236,13 @@ class Server:
                         )
                     file.write(block)
                     progress(there, size)
+                    if (now := time.monotonic()) - looked > period:
+                        if there - before < _SLOWEST * (now - looked):
+                            raise DownloadError(
+                                f"{response.request.url} sends fewer than {counted(_SLOWEST, 'bytes')} a second: what "
+                                "came is kept, and the same command resumes later, or give another address"
+                            )
+                        looked, before = now, there
         except OSError as error:
             error.filename = error.filename or str(part)  # a full disk says nothing about the file
             raise

@@ -14,6 +14,7 @@ from huggingface_hub.errors import (
 )
 from huggingface_hub.hf_api import RepoFile
 
+from edos_dataset.runs.http import asked_wait
 from edos_dataset.runs.retries import TransientError, call_with_retries
 from edos_dataset.wording import counted
 
@@ -240,7 +241,7 @@ class Remote:
             if not _is_temporary(cause):
                 raise failed from error
             requested = cause.response.headers.get("Retry-After", "") if isinstance(cause, HfHubHTTPError) else ""
-            return TransientError(str(failed), float(requested) if requested.isdigit() else None)
+            return TransientError(str(failed), asked_wait(requested))
 
         return call_with_retries(call, transient, lambda failure: failed or failure, self.tries, self.wait)
 

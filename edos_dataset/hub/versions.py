@@ -5,7 +5,6 @@ are added, or texts or splits change. Major: columns or label names change, or d
 changes of their ids.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from edos_dataset.label_sets.schemas import features_of
 from edos_dataset.publishing.cards.markdown import code, plain, table
 from edos_dataset.wording import counted
 
@@ -283,7 +283,7 @@ def _without_lists(path: str) -> str:
 
 
 def _leaves(schema: pa.Schema) -> dict[str, str]:
-    features = json.loads((schema.metadata or {}).get(b"huggingface", b"{}")).get("info", {}).get("features", {})
+    features = features_of(schema.metadata)
     kinds: dict[str, str] = {}
 
     def walk(name: str, kind: pa.DataType, feature: object) -> None:

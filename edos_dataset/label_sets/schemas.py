@@ -3,7 +3,7 @@ set.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from edos_dataset.label_sets.label_set import LabelSet
 from edos_dataset.label_sets.reading import BUILT_IN, DEFAULT, load_label_set, set_of_names
+from edos_dataset.runs.untrusted import UntrustedInputError, json_of
 
 _KEY, _OF_DATASETS = b"edos.label_set", b"huggingface"
 
@@ -43,16 +44,29 @@ def label_set_of(schema: pa.Schema) -> LabelSet:
 
 @lru_cache(maxsize=64)
 def _parsed(written: bytes) -> LabelSet:
-    labels = load_label_set(json.loads(written))
+    labels = load_label_set(json_of(written))
     # Only the built-in set has its maps.
     known = load_label_set(labels.name) if labels.name in BUILT_IN else labels
     return known if known.labels == labels.labels else labels
 
 
+def features_of(metadata: Mapping[bytes, bytes] | None) -> Mapping[str, Any]:
+    """Return the features that `datasets` wrote into the metadata of a schema; nothing where there are none, or they
+    are damaged.
+    """
+    try:
+        features = json_of((metadata or {}).get(_OF_DATASETS, b"{}"))["info"]["features"]
+    except (UntrustedInputError, KeyError, TypeError):
+        return {}
+    return features if isinstance(features, dict) else {}
+
+
 @lru_cache(maxsize=64)
 def _of_features(written: bytes) -> LabelSet:
-    features = json.loads(written).get("info", {}).get("features", {})
-    names = next(_class_labels(features), None)
+    try:
+        names = next(_class_labels(features_of({_OF_DATASETS: written})), None)
+    except RecursionError:
+        names = None
     return load_label_set(DEFAULT) if names is None else set_of_names(names)
 
 
@@ -62,7 +76,9 @@ def _class_labels(feature: Any) -> Iterator[list[str]]:  # noqa: ANN401 - plain 
         for inner in feature if isinstance(feature, list) else ():
             yield from _class_labels(inner)
     elif feature.get("_type") == "ClassLabel":
-        yield feature["names"]
+        names = feature.get("names")
+        if isinstance(names, list) and all(isinstance(name, str) for name in names):
+            yield names
     else:
         for name in sorted(feature, key=lambda name: name != "label"):
             yield from _class_labels(feature[name])

@@ -233,7 +233,7 @@ def _fraction(value: object, name: str, where: str) -> float | None:
 def _year(value: object, where: str) -> int | None:
     if value is None or value == "":
         return None
-    if not str(value).isdecimal() or int(str(value)) > 9999:
+    if not str(value).isdecimal() or len(str(value)) > 4:
         raise ValueError(f"{where}: year must be a year such as 1994, got {shown(value)}; correct it")
     return int(str(value))
 

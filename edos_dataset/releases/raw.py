@@ -200,7 +200,7 @@ def read_splits(path: Path) -> Iterator[Row | Reject]:
             "no_id": not name,
             "no_text": not row["utterance"].strip(),
             "unknown_label": label_of(row["context"]) is None,
-            "missing_turn": not number.isdecimal(),
+            "missing_turn": not number.isdecimal() or len(number) > 9,
         }
         if reasons := [reason for reason, bad in faults.items() if bad]:
             broken[name] = "one of its rows is rejected"
@@ -246,7 +246,7 @@ def read_weak_labeler(path: Path) -> Iterator[tuple[str, int]]:
         ValueError: A line has another form.
     """
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        match = re.fullmatch(r"(\d+) <SEP> (.*)", line)
+        match = re.fullmatch(r"(\d{1,9}) <SEP> (.*)", line)
         if match is None or int(match[1]) >= len(LABELS):
             raise ValueError(
                 f"{path}, line {number}: expected 'id <SEP> text' with an id from 0 to {len(LABELS) - 1}, got "

@@ -18,7 +18,7 @@ PASSING = (408, 425, 429, 500, 502, 503, 504)
 def asked_wait(value: str) -> float | None:
     """Return the seconds that a header `Retry-After` asks to wait, from 0; None where it says nothing."""
     if value.isdecimal():
-        return float(value)
+        return float(value) if len(value) < 10 else 1e9
     with suppress(ValueError, TypeError, OverflowError):
         return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
     return None

@@ -6,6 +6,8 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
+_LONGEST_ASKED = 3_600.0  # seconds
+
 
 class TransientError(Exception):
     """A transient failure, described by its text.
@@ -37,7 +39,7 @@ def call_with_retries(
         give_up: returns the exception to raise after the last try.
         tries: most consecutive calls without progress.
         wait: seconds before the second try; they double with each further one, unless the server states a wait.
-        longest: most seconds to wait, unless the server states a wait.
+        longest: most seconds to wait, unless the server states a wait, of which an hour is the most.
         progress: returns a number that grows with progress, such as the bytes received.
     """
     failures, most = 0, progress()
@@ -53,4 +55,5 @@ def call_with_retries(
             most = max(most, now)
             if failures >= tries:
                 raise give_up(failure) from failure  # not from `error`, whose text may contain an address with a key
-            time.sleep(min(wait * 2 ** (failures - 1), longest) if failure.wait is None else failure.wait)
+            asked = failure.wait
+            time.sleep(min(wait * 2 ** (failures - 1), longest) if asked is None else min(asked, _LONGEST_ASKED))

@@ -14,6 +14,7 @@ from threading import Thread
 import pytest
 
 from edos_dataset.downloads.transfer import DownloadError, Server, asked_wait, httpx
+from edos_dataset.runs.retries import TransientError, call_with_retries
 
 CONTENT = random.Random(0).randbytes(300_000)
 
@@ -276,3 +277,48 @@ def test_a_server_that_sends_its_header_byte_by_byte_is_cut_off(part):
         with pytest.raises(DownloadError, match="failed at 5 tries"):
             Server(wait=0.001, timeout=0.05).ask(f"http://127.0.0.1:{listening.getsockname()[1]}/en.zip")
         assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(("pause", "kept"), [(0.02, True), (0.0, False)])
+def test_a_body_that_trickles_is_given_up(files, part, monkeypatch, pause, kept):
+    """A byte now and then is enough against every time-out between two bytes; what came stays."""
+    monkeypatch.setattr("edos_dataset.downloads.transfer._SLOWEST", 10_000)
+    url = files.serve("/en.zip", CONTENT[:3_000])
+    server = Server(wait=0.001, timeout=0.1)
+    offer = server.ask(url)
+    raw = httpx.Response.iter_raw
+
+    def slow(response, *arguments):
+        for block in raw(response, *arguments):
+            for place in range(0, len(block), 30):
+                time.sleep(pause)
+                yield block[place : place + 30]
+
+    monkeypatch.setattr(httpx.Response, "iter_raw", slow)
+    if not kept:
+        server.fetch(offer, part, lambda *_: None)
+        assert part.read_bytes() == CONTENT[:3_000]
+        return
+    began = time.monotonic()
+    with pytest.raises(DownloadError, match="sends fewer than 10,000 bytes a second: what came is kept"):
+        server.fetch(offer, part, lambda *_: None)
+    assert 0 < part.stat().st_size < 3_000 and time.monotonic() - began < 2
+    monkeypatch.undo()
+    server.fetch(offer, part, lambda *_: None)
+    assert part.read_bytes() == CONTENT[:3_000]
+
+
+@pytest.mark.parametrize("value", ["9" * 400, "9" * 5_000, "\u0661" * 12])
+def test_a_wait_beyond_all_measure_is_bounded(value):
+    assert asked_wait(value) == 1e9
+    slept = []
+    tries = iter([TransientError("busy", 1e9), None])
+
+    def call():
+        if (failure := next(tries)) is not None:
+            raise failure
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("edos_dataset.runs.retries.time.sleep", slept.append)
+        call_with_retries(call, lambda error: error, lambda failure: failure, 2, 1.0)
+    assert slept == [3_600]

@@ -19,8 +19,8 @@ from multiprocessing.pool import ThreadPool
 from pathlib import Path, PosixPath
 from typing import Any, NoReturn, TypeVar
 
-from edos_dataset.runs.stores.reading import COPIES, RangeFile, sha256_of
 from edos_dataset.runs.stores.hub_store import HubStore
+from edos_dataset.runs.stores.reading import COPIES, RangeFile, sha256_of
 from edos_dataset.runs.stores.store import ObjectStore, Status, Store, StoreError
 
 T = TypeVar("T")

@@ -443,7 +443,12 @@ def _connect(scheme: str, bucket: str, longest: int = 86_400) -> Any:  # noqa: A
         return _MEMORY.setdefault(bucket, store.MemoryStore())
     given: dict[str, Any] = {
         # large files need long; a connection that is silent for a minute is closed
-        "client_options": {"allow_http": True, "connect_timeout": "10s", "read_timeout": "60s", "timeout": f"{longest}s"},
+        "client_options": {
+            "allow_http": True,
+            "connect_timeout": "10s",
+            "read_timeout": "60s",
+            "timeout": f"{longest}s",
+        },
         "retry_config": {"max_retries": 0},  # `_call` retries, and handles lost answers
     }
     if scheme == "s3":

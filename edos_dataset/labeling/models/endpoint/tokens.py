@@ -7,6 +7,7 @@ from typing import Any
 
 from edos_dataset.label_sets import LabelSet
 
+_LEAST = -1e6  # of a logarithm; its exponential is 0
 _VALUE = re.compile(r'"label"\s*:\s*"')
 
 
@@ -75,7 +76,8 @@ def _alternatives(step: Mapping[str, Any], token: str) -> Iterator[tuple[str, fl
 def _chance(step: Mapping[str, Any]) -> float:
     """Return the probability of a token, 0 if none is stated."""
     value = step.get("logprob")
-    return math.exp(min(float(value), 0.0)) if isinstance(value, int | float) and value == value else 0.0
+    stated = isinstance(value, int | float) and value == value
+    return math.exp(max(min(value, 0.0), _LEAST)) if stated else 0.0
 
 
 def _fitting(written: str, start: int, text: str, names: Mapping[str, str]) -> list[str]:
