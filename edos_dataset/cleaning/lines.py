@@ -15,7 +15,7 @@ from edos_dataset.cleaning.rejects import split_members
 from edos_dataset.languages import primary_language
 from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.tables import LINE
-from edos_dataset.sources.formats import of_messages
+from edos_dataset.sources.formats import with_speakers
 from edos_dataset.sources.subtitles.speakers import one_spelling
 
 REASONS = ("too_long", "credit", "music", "sound", "empty", "loop")
@@ -83,9 +83,9 @@ class CleanLines(Stage):
         speaker = lines.field("speaker").to_pylist()
         codes = np.zeros(len(texts), np.int64)
         english = [primary_language(language or "en") == "en" for language in table["language"].to_pylist()]
-        chats = of_messages(table["source"])
+        chats = with_speakers(table["source"])
         for row, start, stop in _suspect_blocks(lines, offsets, self.mend):
-            if chats[row]:  # in chats, text in brackets or asterisks is said too
+            if chats[row]:  # in chats and screenplays, text in brackets or asterisks is said too
                 continue
             for place, line in enumerate(_clean_block(texts[start:stop], english[row], self.mend), start):
                 texts[place] = line.text

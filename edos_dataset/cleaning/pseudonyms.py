@@ -84,17 +84,22 @@ class PseudonymizeSpeakers(Stage):
     def __call__(self, table: pa.Table) -> pa.Table:
         """Rename the speakers of LINES."""
         lines, offsets = unnest(table, "lines")
-        texts, speakers = lines.field("text").to_pylist(), lines.field("speaker").to_pylist()
+        texts, speakers, manners = (lines.field(name).to_pylist() for name in ("text", "speaker", "manner"))
         ids, films, sources = (table[name].to_pylist() for name in ("document_id", "film", "source"))
         for row, (start, stop) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
             known = Pseudonyms()
             known.add(speakers[start:stop])
             texts[start:stop] = map(known.in_text, texts[start:stop])
+            manners[start:stop] = [note and known.in_text(note) for note in manners[start:stop]]
             speakers[start:stop] = map(known.of, speakers[start:stop])
             ids[row], films[row] = known.in_name(ids[row]), known.in_name(films[row])
             sources[row]["path"] = known.in_name(sources[row]["path"])
         columns = {part.name: lines.field(part.name) for part in LINE}
-        columns |= {"text": pa.array(texts, pa.string()), "speaker": pa.array(speakers, pa.string())}
+        columns |= {
+            "text": pa.array(texts, pa.string()),
+            "speaker": pa.array(speakers, pa.string()),
+            "manner": pa.array(manners, pa.string()),
+        }
         changed = {"document_id": ids, "film": films, "source": sources, "lines": nest(offsets, LINE, columns)}
         for name, values in changed.items():
             place, kind = table.column_names.index(name), table.schema.field(name)

@@ -59,7 +59,7 @@ def segment(
     """Split subtitles into turns as `curate` does, and write every sentence with its turn.
 
     Each line is an object with `document_id, sentence_id, start, end, text, turn_id, same_turn_score`, and `speaker` if
-    the file names one. Times are in seconds, or null. `turn_id` counts from 0 in each document; `same_turn_score`, 0 to
+    the file names one. Those of screenplays also have `scene`, and `manner` and `voice` if not null. Times are in seconds, or null. `turn_id` counts from 0 in each document; `same_turn_score`, 0 to
     1, is the probability that the previous speaker continues, null for the first sentence. The turns are those of the
     stage "turns", which considers dashes, names and long pauses besides the score; the cleaning stages of `curate`,
     which may drop turns, are not run.
@@ -174,9 +174,9 @@ def _write_lines(out: Path | None, shards: Sequence[Path]) -> dict[str, int]:
 
 
 def _line(row: dict[str, Any]) -> dict[str, Any]:
-    """Return a row with `speaker` moved to the end, or removed if it is null."""
-    speaker = row.pop("speaker")
-    return row if speaker is None else row | {"speaker": speaker}
+    """Return a row with what not every file tells moved to the end, or removed if it is null."""
+    given = {name: row.pop(name) for name in ("speaker", "scene", "manner", "voice")}
+    return row | {name: value for name, value in given.items() if value is not None}
 
 
 def _rows(table: pa.Table) -> pa.Table:

@@ -25,7 +25,7 @@ from edos_dataset.segmentation.sentences import SplitSentences
 from edos_dataset.segmentation.turns.stage import SegmentTurns
 from edos_dataset.sources.read import ReadFilms
 
-DEFAULT, PAPERS = "default", "papers"
+DEFAULT, PAPERS, SCRIPTS = "default", "papers", "scripts"
 
 PRICE_OF_ERROR = 4.0
 """How many right exchanges a wrong one outweighs in the dialogues of the default recipe."""
@@ -67,10 +67,19 @@ BUILT_IN: dict[str, dict[str, object]] = {
         "select.top": 1_000_000,
         "select.by": "emotionality",
     },
+    SCRIPTS: {
+        "read.only_scripts": True,
+        "turns.scorer": "rules",
+        "dialogues.scenes": None,
+        "clean.min_length": 1,
+        "clean.repetitive_from": 5,
+    },
 }
 """The built-in recipes: name → parameters that differ from the stages' defaults, or would if these changed. `papers`
 finds turns by a linear SVM (EDOS, Section 3) and dialogues only by 5 seconds of silence, and takes the lengths, the cap
-and the selection from Xie & Pu (Section 3 and Appendix A), whose list is the most precise."""
+and the selection from Xie & Pu (Section 3 and Appendix A), whose list is the most precise. `scripts` reads screenplays,
+which tell speakers and scenes, so nothing is inferred, and short answers stay.
+"""
 
 
 def subtitles_to_dialogues() -> list[Item]:
@@ -110,6 +119,22 @@ def subtitles_to_edos(weak_model: str = LabelTurns.model, model: str = AnnotateD
         AnnotateDialogues(model=model),
         Output("edos"),
     ]
+
+
+def scripts_to_dialogues() -> list[Item]:
+    """Return the stages from screenplays to cleaned dialogues, the config `scripts` without labels."""
+    stages = subtitles_to_dialogues()
+    return [*(item for item in stages if not isinstance(item, JudgeDialogues | Output)), Output("scripts")]
+
+
+def scripts_to_edos(model: str = AnnotateDialogues.model) -> list[Item]:
+    """Return the stages from screenplays to dialogues whose turns are labelled with their history.
+
+    Args:
+        model: name of the labelling model, as in `load_labeler`.
+    """
+    *stages, output = scripts_to_dialogues()
+    return [*stages, AnnotateDialogues(model=model), output]
 
 
 def with_pseudonyms(pipeline: Iterable[Item]) -> list[Item]:
@@ -218,7 +243,11 @@ def pipeline_of(
             _check_labels_wanted(label_set, label_map, from_python)
             _check_not_left_out([*changes, *(Change(f"--set {each}", each, None) for each in settings)], from_python)
         models = {key: value for key, value in (("weak_model", weak_model), ("model", model)) if value is not None}
-        pipeline = _built_in(name, subtitles_to_edos(**models) if labels else subtitles_to_dialogues())
+        if name == SCRIPTS:
+            stages = scripts_to_edos(model or AnnotateDialogues.model) if labels else scripts_to_dialogues()
+        else:
+            stages = subtitles_to_edos(**models) if labels else subtitles_to_dialogues()
+        pipeline = _built_in(name, stages)
     else:
         pipeline = recipe_file(name, KNOWN, BUILT_IN)
         check_labels_of_file(name, pipeline, None if labels else False, from_python)

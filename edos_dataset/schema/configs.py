@@ -20,6 +20,9 @@ _METADATA = b"huggingface"
 
 SPLITS: tuple[str, ...] = ("train", "validation", "test")
 
+SCRIPTS = "scripts"
+"""The config of screenplays."""
+
 LABELS_ONLY, AMT_SEED, EXTENDED = "labels_only", "amt_seed", "extended"
 """The configs with a folder of their own; those of a pipeline are named by its recipe."""
 
@@ -189,6 +192,20 @@ def _dialogues(turn: Mapping[str, Any]) -> "Features":
     )
 
 
+def _script_dialogues(labels: Labels | None) -> "Features":
+    turn = {
+        "text": _value("string"),
+        "sentence_ids": list_of(_value("int32")),
+        "speaker": _value("string"),
+        "scene": _value("int32"),
+        "manner": _value("string"),
+        "voice": _value("string"),
+        **(_label_fields(labels) if labels else {}),
+    }
+    columns = _dialogues(turn)
+    return _features({name: kind for name, kind in columns.items() if name not in ("certainty", "expected_errors")})
+
+
 def _book_dialogues(labels: Labels | None) -> "Features":
     source = {name: _value("int32" if name == "year" else "string") for name in BOOK_SOURCE.names}
     turn = {
@@ -277,6 +294,13 @@ REGISTRY: Mapping[str, Config] = {
         lambda labels: _dialogues(_labelled_turn(labels)),
     ),
     "os": Config("nothing", _CURATE, "all cleaned dialogues, without labels", lambda _: _dialogues(_cut_turn())),
+    SCRIPTS: Config(
+        "turns",
+        _CURATE,
+        "dialogues of screenplays with speaker, scene and manner, every turn labelled",
+        _script_dialogues,
+        lambda _: _script_dialogues(None),
+    ),
     LABELS_ONLY: Config(
         "turns",
         "edos labels-only",

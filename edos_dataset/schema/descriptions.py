@@ -25,7 +25,7 @@ _FILMS = {
     "document_id": "the file: `YEAR/IMDB/FILE` for OPUS, otherwise the relative path",
     "language": "code of the language",
     "source.kind": "`opus` (XML of OPUS), `ttml`, `timedtext` (YouTube), `transcript` (JSON), `chat` (exports of "
-    "messengers) or `subtitle` (others)",
+    "messengers), `script`, `fountain` or `fdx` (screenplays), or `subtitle` (others)",
     "source.path": "path of the file in the input folder or archive",
     "source.imdb_id": "number of the film at IMDb, or null",
     "source.year": "year of the film, or null",
@@ -41,6 +41,9 @@ _FILMS = {
     "turns.end": "seconds from the start of the film to the end of the turn, or null",
     "turns.sentence_ids": "numbers of its sentences in the file, from 1",
     "turns.speaker": "who says it, where the file names them (a pseudonym with --pseudonymize), or null",
+    "turns.scene": "number of the scene in the screenplay, from 1; 0 before the first heading",
+    "turns.manner": "the writer's notes on how it is said (`furious`), separated by semicolons, or null",
+    "turns.voice": "`voice-over` or `off-screen` if the speaker is not seen, or null",
     "turns.new_speaker": "probability that another person begins to speak with it, 0 to 1, or null",
     "turns.one_speaker": "probability that one person says all of it, 0 to 1, or null",
     "turns.same_scene": "probability that the scene of the previous turn continues, 0 to 1, or null",

@@ -15,7 +15,7 @@ FILE = pa.struct(
         # path on this machine, as bytes, which may not be valid text; never leaves the run folder
         "location": pa.binary(),
         "member": pa.string(),  # name inside the zip at `location`, or null
-        "kind": pa.string(),  # of the format: "opus", "subtitle", "chat"
+        "kind": pa.string(),  # of the format: "opus", "subtitle", "chat", "script"
         "year": pa.int32(),  # from the path, or null
         "imdb_id": pa.string(),  # from the path, or null
         "language": pa.string(),  # from the path, or null
@@ -53,6 +53,12 @@ READING = pa.struct(
 )
 """How a file was read; kept in the run, not published."""
 
+_SCRIPTED = {
+    "scene": pa.int32(),  # of a screenplay: number of the scene, from 1, or 0 before the first; otherwise null
+    "manner": pa.string(),  # of a screenplay: the writer's note ("furious"), or null
+    "voice": pa.string(),  # of a screenplay: "voice-over" or "off-screen" if the speaker is not seen, or null
+}
+
 LINE = pa.struct(
     {
         "id": pa.int32(),  # number in the file, from 1: `<s id>` of OPUS, running otherwise
@@ -63,6 +69,7 @@ LINE = pa.struct(
         "last_block": pa.int32(),  # number of the block in which it ends
         "dash": pa.bool_(),  # a leading dash announced a new speaker
         "speaker": pa.string(),  # whom the file names, as in "NAME: ...", or null
+        **_SCRIPTED,
     }
 )
 """A physical line of a subtitle, or a sentence: the fields are the same."""
@@ -74,6 +81,7 @@ TURN = pa.struct(
         "end": pa.float64(),
         "sentence_ids": pa.list_(pa.int32()),
         "speaker": pa.string(),  # where the file names them, otherwise null
+        **_SCRIPTED,
         # probabilities, 0 to 1; null where the segmentation is not known
         "new_speaker": pa.float32(),  # another person begins with it; null for the first turn of a document
         "one_speaker": pa.float32(),  # one person says all of it
@@ -117,6 +125,7 @@ MARKED_SENTENCE = pa.struct(
         "end": pa.float64(),
         "text": pa.string(),
         "speaker": pa.string(),  # where the file names them, otherwise null
+        **_SCRIPTED,
         "turn_id": pa.int32(),  # numbers the turns of a document from 0
         "same_turn_score": pa.float32(),  # 0 to 1, probability that the previous turn continues; null for the first
     }

@@ -17,7 +17,7 @@ from edos_dataset.schema.tables import DIALOGUES, REASON, TURN
 from edos_dataset.segmentation.cuts import best_cuts, boundary_certainty, cut_costs, exchange_probabilities
 from edos_dataset.segmentation.scenes import scene_scorer
 from edos_dataset.segmentation.turns.stage import check_certainty
-from edos_dataset.sources.formats import of_messages
+from edos_dataset.sources.formats import with_speakers
 
 _EDGES = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 5, 7.5, 10, 15, 20, 30, 60])  # seconds
 _BINS = ("<0", *(f"{low:g}-{high:g}" for low, high in zip(_EDGES[:-1], _EDGES[1:], strict=True)), ">=60", "unknown")
@@ -28,7 +28,7 @@ class SegmentDialogues(Stage):
     """Cut a document where a new scene probably begins, after a long silence, and within a scene so that as many
     exchanges as possible stay whole and as few as possible are wrong (`cuts`).
 
-    A missing time does not count as silence; the scene is then scored by the words alone, and the score is rarely high
+    Where a file tells the scenes, as screenplays do, these are the dialogues. A missing time does not count as silence; the scene is then scored by the words alone, and the score is rarely high
     enough for a cut. Turns without a known certainty stay together. Doubtful boundaries stay inside a dialogue where a
     cut would tear more than it mends; the stage "certainty" states how sure each one is.
 
@@ -101,8 +101,9 @@ class SegmentDialogues(Stage):
         lengths = np.diff(offsets)
         first = np.zeros(len(turns), bool)
         first[offsets[:-1][lengths > 0]] = True
-        chats = np.repeat(of_messages(table["source"]), lengths)
+        chats = np.repeat(with_speakers(table["source"]), lengths)
         cuts = _silences(turns) > np.where(chats, self.chat_gap, self.gap)
+        cuts |= _new_scenes(turns)
         cuts |= turns.field("new_speaker").to_numpy(zero_copy_only=False) < np.float32(self.least_certainty)
         if self.scenes is not None:
             scores = self.score(table)
@@ -147,6 +148,12 @@ class SegmentDialogues(Stage):
         silences = _silences(turns)[1:][documents[1:] == documents[:-1]]
         bins = np.where(np.isnan(silences), len(_BINS) - 1, np.searchsorted(_EDGES, silences, side="right"))
         return {f"gap_s:{_BINS[index]}": count for index, count in sorted(Counter(bins.tolist()).items())}
+
+
+def _new_scenes(turns: pa.StructArray) -> Bools:
+    """Return where the number of the scene is another than before, [turns]; nowhere without numbers."""
+    scenes = pc.fill_null(turns.field("scene"), 0).to_numpy(zero_copy_only=False)
+    return np.r_[False, scenes[1:] != scenes[:-1]] if len(scenes) else np.zeros(0, bool)
 
 
 def _silences(turns: pa.StructArray) -> np.ndarray:

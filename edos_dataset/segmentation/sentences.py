@@ -53,6 +53,9 @@ class Line(NamedTuple):
     last_block: int
     dash: bool
     speaker: str | None
+    scene: int | None = None
+    manner: str | None = None
+    voice: str | None = None
 
 
 class Habits(NamedTuple):
@@ -111,8 +114,10 @@ class SplitSentences(Stage):
             zip(table["source"].to_pylist(), table["language"].to_pylist(), strict=True)
         ):
             document = lines.slice(offsets[row], offsets[row + 1] - offsets[row])
-            whole = source["kind"] in known and known[source["kind"]].whole_sentences
-            pieces.append(document if whole else self._split(document, language))
+            format = known.get(source["kind"])
+            whole = format is not None and format.whole_sentences
+            alone = format is not None and format.scripted
+            pieces.append(document if whole else self._split(document, language, alone))
         flat = pa.concat_arrays(pieces) if pieces else lines
         ends = np.cumsum([0, *map(len, pieces)])
         columns = {name: table[name] for name in SENTENCES.names if name != "sentences"}
@@ -120,7 +125,8 @@ class SplitSentences(Stage):
             {**columns, "sentences": pa.ListArray.from_arrays(pa.array(ends, pa.int32()), flat)}, schema=SENTENCES
         )
 
-    def _split(self, lines: pa.StructArray, language: str | None) -> pa.StructArray:
+    def _split(self, lines: pa.StructArray, language: str | None, alone: bool = False) -> pa.StructArray:
+        """Return the sentences of a document; `alone` if none goes on in the next line, as in screenplays."""
         columns = [lines.field(field.name).to_pylist() for field in LINE]
         rows = [*map(Line._make, zip(*columns, strict=True))]
         capitals = primary_language(language) not in CAPITALISED_NOUNS
@@ -132,7 +138,7 @@ class SplitSentences(Stage):
             named=self.name_all and all(row.speaker is not None for row in rows),
         )
         sentences: list[Line] = []
-        for run in self._runs(rows, habits):
+        for run in ([row] for row in rows) if alone else self._runs(rows, habits):
             sentences += _sentences(run, habits)
         fields = (
             dict(zip(Line._fields, zip(*sentences, strict=True), strict=True))
@@ -296,6 +302,9 @@ def _sentences(run: list[Line], habits: Habits) -> Iterator[Line]:
             last_block=closing.last_block,
             dash=voice is not None or (start == 0 and opening.dash),
             speaker=opening.speaker if start == 0 or (habits.named and voice is None) else None,
+            scene=opening.scene,
+            manner=opening.manner,
+            voice=opening.voice,
         )
         start = boundary
 

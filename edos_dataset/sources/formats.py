@@ -21,6 +21,7 @@ from edos_dataset.sources.books.tei import read_tei
 from edos_dataset.sources.books.web import read_epub, read_html
 from edos_dataset.sources.chats import NotAChatError, read_chat
 from edos_dataset.sources.parsed import Parsed
+from edos_dataset.sources.scripts import NotAScriptError, read_fdx, read_fountain, read_script
 from edos_dataset.sources.subtitles.reading import read_any
 
 GROUP = "edos_dataset.formats"
@@ -45,6 +46,7 @@ class Format:
         packing: compression ratio of gzip or zip on such files.
         whole_sentences: whether its lines are whole sentences, not lines as shown on a screen.
         messages: whether its lines are chat messages with speaker and time, which need no cleaning or guessing.
+        scripted: whether its lines are the speeches of a screenplay with speaker and scene, which need none either.
     """
 
     kind: str
@@ -54,6 +56,7 @@ class Format:
     packing: float
     whole_sentences: bool = False
     messages: bool = False
+    scripted: bool = False
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -93,6 +96,19 @@ def read_json(data: bytes, language: str = "en") -> Parsed:
         return read_any(data, language)
 
 
+def read_text_file(data: bytes, language: str = "en") -> Parsed:
+    """Read a plain text or a table: an export of a chat, or a screenplay. Arguments and errors are those of
+    `read_chat`; the reason is also not_a_script.
+    """
+    try:
+        return replace(read_chat(data, language), kind="chat")
+    except NotAChatError as error:
+        try:
+            return read_script(data, language)
+        except NotAScriptError as other:
+            raise NotAChatError(error.reason, f"{error.detail}; {other.detail}") from error
+
+
 _SUBTITLES = (".srt", ".vtt", ".ass", ".ssa", ".sbv", ".sub", ".smi", ".sami", ".lrc", ".mpl", ".tmp")
 OURS: tuple[Format, ...] = (
     # Parsed XML: a sentence is 5 to 6 words and their tags.
@@ -101,7 +117,10 @@ OURS: tuple[Format, ...] = (
     Format("ttml", (".ttml", ".dfxp", ".itt", ".imsc"), read_any, bytes_per_sentence=200.0, packing=6.0),
     Format("timedtext", (".srv1", ".srv2", ".srv3", ".json3"), read_any, bytes_per_sentence=300.0, packing=8.0),
     Format("transcript", (".json",), read_json, bytes_per_sentence=400.0, packing=6.0),
-    Format("chat", (".txt", ".csv"), read_chat, 80.0, packing=4.0, whole_sentences=True, messages=True),
+    Format("chat", (".txt", ".csv"), read_text_file, 80.0, packing=4.0, whole_sentences=True, messages=True),
+    Format("script", (".html", ".htm"), read_script, 150.0, packing=3.0, scripted=True),
+    Format("fountain", (".fountain", ".spmd"), read_fountain, 100.0, packing=2.5, scripted=True),
+    Format("fdx", (".fdx",), read_fdx, 500.0, packing=8.0, scripted=True),
 )
 """The subtitle formats of this package."""
 
@@ -148,11 +167,22 @@ def formats_by_suffix() -> Mapping[str, Format]:
     }
 
 
-def of_messages(sources: pa.ChunkedArray) -> np.ndarray:
-    """Return which documents are chats, bool [documents], given their column `source`."""
+def of_scripts(sources: pa.ChunkedArray) -> np.ndarray:
+    """Return which documents are screenplays, bool [documents], given their column `source`."""
+    return _with(sources, lambda format: format.scripted)
+
+
+def with_speakers(sources: pa.ChunkedArray) -> np.ndarray:
+    """Return in which documents every line has its speaker, chats and screenplays, given their column `source`; bool
+    [documents].
+    """
+    return _with(sources, lambda format: format.messages or format.scripted)
+
+
+def _with(sources: pa.ChunkedArray, holds: Callable[[Format], bool]) -> np.ndarray:
     known = formats()
     kinds = pc.struct_field(sources, "kind").to_pylist()
-    return np.array([kind in known and known[kind].messages for kind in kinds], bool)
+    return np.array([kind in known and holds(known[kind]) for kind in kinds], bool)
 
 
 def split_suffix(path: str) -> tuple[str, str]:

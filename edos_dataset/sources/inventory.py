@@ -34,10 +34,14 @@ from edos_dataset.sources.names import (
     spell_out_path,
 )
 from edos_dataset.sources.parsed import ReadError
+from edos_dataset.sources.scripts import NotAScriptError
 from edos_dataset.sources.subtitles.reading import OF_PICTURES, PICTURE_SUFFIXES, PICTURES
 from edos_dataset.sources.subtitles.transcripts import NotATranscriptError
 from edos_dataset.sources.walk import Entry, Found, walk
 from edos_dataset.wording import counted
+
+_SEVERAL_KINDS = ("chat", "transcript", "script")
+"""Kinds whose suffixes others have, too: texts, tables, JSON and pages."""
 
 _MOST_HASHED = 1 << 28  # bytes of a file
 _MOST_LOOKED_AT = 1 << 25  # bytes of a file that may be a chat or a transcript
@@ -118,7 +122,7 @@ def find_films(sources: Sequence[str | Path | Source], language: str) -> Invento
     kept.found.skipped = [(path, _if_pictures(path) or reason) for path, reason in kept.found.skipped]
     for entry in kept.entries:
         named = name_file(entry.path, entry.full_path)
-        shown = _shown_by_content(named, entry) if named.kind in ("chat", "transcript") else named
+        shown = _shown_by_content(named, entry) if named.kind in _SEVERAL_KINDS else named
         if isinstance(shown, str):
             kept.found.skip(entry.path, shown)
         elif shown.language is None or same_language(shown.language, language):
@@ -136,23 +140,24 @@ def _if_pictures(path: str) -> str | None:
 
 
 def _shown_by_content(named: Named, entry: Entry) -> Named | str:
-    """Return what a text, table or JSON file is, a chat or a transcript, or why it is skipped, as many folders have a
-    README.txt. If that cannot be decided before reading, its name decides.
+    """Return what a text, table, page or JSON file is, a chat, a screenplay or a transcript, or why it is skipped, as
+    many folders have a README.txt. If that cannot be decided before reading, its name decides.
     """
     if split_address(entry.location) or entry.size > _MOST_LOOKED_AT:
         return named
-    if not entry.size and named.kind == "chat":
+    if not entry.size and named.kind in ("chat", "script"):
         return f"not_subtitles: suffix {split_suffix(entry.path)[1]}"
     try:
         if named.kind == "chat" and _begins_as_chat(entry):
             return named
         data = read_bytes(entry.location, entry.member, _MOST_LOOKED_AT, entry.size)
         parsed = formats()[named.kind].reader(data, named.language or "en")
-    except (NotAChatError, NotATranscriptError) as error:
+    except (NotAChatError, NotATranscriptError, NotAScriptError) as error:
         return f"not_subtitles: {error.detail}"
     except (ReadError, OSError):
         return named
-    return Named(entry.path, entry.path, "chat") if (parsed.kind or named.kind) == "chat" else named
+    kind = formats()[parsed.kind or named.kind]
+    return Named(entry.path, entry.path, kind.kind) if kind.messages or kind.scripted else named
 
 
 def _begins_as_chat(entry: Entry) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from edos_dataset.languages import primary_language
-from edos_dataset.sources.formats import BOOK_FORMATS, formats_by_suffix, split_suffix
+from edos_dataset.sources.formats import BOOK_FORMATS, formats, formats_by_suffix, split_suffix
 
 # Control characters, marks that change the writing direction, line breaks, and bytes that are not UTF-8, which Python
 # represents by surrogates.
@@ -112,7 +112,7 @@ def name_file(path: str, full_path: str) -> Named:
     if opus:
         inside = _OPUS.search(stem)
         return _name_opus(opus, inside["language"] if inside else None)
-    if kind == "chat":  # each file is one conversation, whatever other files are called
+    if formats()[kind].messages or formats()[kind].scripted:  # whatever other files are called
         return Named(path, path, kind)
     bare, language = _strip_tags(stem)
     episode = _EPISODE.search(bare.rpartition("/")[2].lower())

@@ -11,6 +11,10 @@ MOST_LINES = 100_000
 """Maximum number of lines, cues or sentences per file; a day with a new line every second has fewer."""
 
 
+GIVEN = ("speakers", "scenes", "manners", "voices")
+"""The columns of `Parsed` that a file may give or not."""
+
+
 class ReadError(Exception):
     """A file cannot be read: it is quarantined, and the run continues.
 
@@ -90,6 +94,9 @@ class Parsed:
         encoding_confidence: 0 to 1.
         facts: what the file states about itself.
         speakers: speaker of each line, if the file names any.
+        scenes: of a screenplay, number of the scene of each line, from 1; 0 before the first heading.
+        manners: of a screenplay, the writer's note on each line ("furious"), or null.
+        voices: of a screenplay, "voice-over" or "off-screen" for a speaker who is not seen, or null.
         kind: kind of the format found in the content; null for the one given by the file's name.
         left_out: kind of what was not said, such as notices and pictures in a chat → number.
         faults: of the whole file (`subtitles.faults`).
@@ -106,6 +113,9 @@ class Parsed:
     encoding_confidence: float
     facts: Facts = field(default_factory=Facts)
     speakers: list[str | None] | None = None
+    scenes: list[int] | None = None
+    manners: list[str | None] | None = None
+    voices: list[str | None] | None = None
     kind: str | None = None
     left_out: dict[str, int] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
@@ -114,8 +124,8 @@ class Parsed:
         """Check that the columns have equal length; a reader that gets this wrong must not affect other files."""
         names = ("ids", "texts", "starts", "ends", "first_blocks", "last_blocks")
         lengths = {name: len(getattr(self, name)) for name in names}
-        if self.speakers is not None:
-            lengths["speakers"] = len(self.speakers)
+        given = {name: getattr(self, name) for name in GIVEN}
+        lengths |= {name: len(values) for name, values in given.items() if values is not None}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"the columns of a parsed file must be of one length, got {lengths}")
 
@@ -124,7 +134,8 @@ class Parsed:
         return replace(
             self,
             texts=[self.texts[place] for place in places.tolist()],
-            speakers=self.speakers and [self.speakers[place] for place in places.tolist()],
+            **{name: values and [values[place] for place in places.tolist()] for name in GIVEN
+               if (values := getattr(self, name)) is not None},
             **{name: getattr(self, name)[places] for name in ("ids", "starts", "ends", "first_blocks", "last_blocks")},
         )
 

@@ -20,7 +20,8 @@ from edos_dataset.sources.chats import with_names
 from edos_dataset.sources.documents import OTHER_LANGUAGE as OTHER_LANGUAGE
 from edos_dataset.sources.documents import Document, ReadDocuments, rejected_files
 from edos_dataset.sources.formats import code_of_others, formats, read_book
-from edos_dataset.sources.parsed import Facts, Parsed, refuse_longer
+from edos_dataset.sources.parsed import Facts, Parsed, ReadError, refuse_longer
+from edos_dataset.sources.scripts.reading import NOT_A_SCRIPT
 from edos_dataset.sources.subtitles.bilingual import one_language
 from edos_dataset.sources.subtitles.faults import faults_of
 from edos_dataset.sources.subtitles.speakers import name_speakers, one_voice_a_block
@@ -57,6 +58,7 @@ class ReadFilms(ReadDocuments[Parsed]):
             in the language wanted are then read.
         names: whether the marks of a whole file say who speaks ("[Ben]", "Ben's iPhone:"; `subtitles.speakers`); the
             papers know "NAME:" alone.
+        only_scripts: whether every file but screenplays is rejected (reason not_a_script).
         max_bytes: largest size of an unpacked file, 1 byte to 2 GiB. It bounds the memory that a file can take: 22
             times as much for SubRip at the default, 26 for WebVTT, 21 for ASS and 16 for OPUS, measured on the hardest
             files known.
@@ -73,6 +75,7 @@ class ReadFilms(ReadDocuments[Parsed]):
     language: str = "en"
     detect_language: bool = True
     names: bool = True
+    only_scripts: bool = False
     max_bytes: int = 16 * 2**20
     max_seconds: float = 60.0
 
@@ -81,13 +84,18 @@ class ReadFilms(ReadDocuments[Parsed]):
         return code_of_others()
 
     def tally(self, table: pa.Table) -> dict[str, int]:
-        """Count the files read by encoding and by fault, the times dropped, and the files in other languages."""
+        """Count the files read by encoding and by fault, the times dropped, the lines of speakers who are not seen, and
+        the files in other languages.
+        """
         kept = table.filter(pc.is_null(table[REASON])) if REASON in table.column_names else table
         bad = int(pc.sum(pc.struct_field(kept["reading"], "bad_times")).as_py() or 0)
         counts = super().tally(table) | {"bad times": bad}
         for notes in pc.struct_field(kept["reading"], "left_out").to_pylist():
             for kind, number in notes or ():
                 counts[f"left out: {kind}"] = counts.get(f"left out: {kind}", 0) + number
+        voices = pc.list_flatten(kept["lines"]) if "lines" in kept.column_names else pa.array([], LINE)
+        for entry in pc.value_counts(pc.drop_null(pc.struct_field(voices, "voice"))).to_pylist():
+            counts[f"voice: {entry['values']}"] = int(entry["counts"])
         for faults in pc.struct_field(kept["reading"], "faults").to_pylist():
             for fault in faults or ():
                 counts[f"fault: {fault}"] = counts.get(f"fault: {fault}", 0) + 1
@@ -102,11 +110,14 @@ class ReadFilms(ReadDocuments[Parsed]):
         parsed = format.reader(data, row.file["language"] or self.language)
         format = formats()[parsed.kind or row.file["kind"]]
         refuse_longer(parsed.texts)
+        if self.only_scripts and not format.scripted:
+            raise ReadError(NOT_A_SCRIPT, f"its format is {format.kind!r}, but this recipe reads only screenplays")
         if format.messages:
             parsed = with_names(parsed, os.fsdecode(row.file["location"]), row.file["member"])
-        if not format.whole_sentences and self.detect_language:
+        guess = not (format.whole_sentences or format.scripted)
+        if guess and self.detect_language:
             parsed = one_language(parsed, self.language)
-        if not format.whole_sentences:
+        if guess:
             parsed = name_speakers(parsed) if self.names else one_voice_a_block(parsed)
             parsed = replace(parsed, faults=faults_of(parsed, self.language))
         self._to_table(
@@ -163,11 +174,14 @@ class ReadFilms(ReadDocuments[Parsed]):
             "first_block": numbers["first_blocks"].astype(np.int32),
             "last_block": numbers["last_blocks"].astype(np.int32),
             "dash": pa.array(np.zeros(offsets[-1], dtype=bool)),
-            "speaker": pa.array(
-                [speaker for parsed in read for speaker in parsed.speakers or [None] * len(parsed.texts)], pa.string()
-            ),
+            **{name: _given(read, f"{name}s") for name in ("speaker", "scene", "manner", "voice")},
         }
         return [nest(offsets, LINE, columns)]
+
+
+def _given(read: Sequence[Parsed], name: str) -> list[Any]:
+    """Return a column that a file may give or not: null for all lines of a file that does not."""
+    return [value for parsed in read for value in getattr(parsed, name) or [None] * len(parsed.texts)]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from edos_dataset.schema.tables import MARKED, MARKED_SENTENCE, TURN, TURNS
 from edos_dataset.segmentation.turns.capitals import in_small_letters
 from edos_dataset.segmentation.turns.rules import RuleScorer
 from edos_dataset.segmentation.turns.scorers import SCORERS, TurnScorer, load_scorer, maker
-from edos_dataset.sources.formats import of_messages
+from edos_dataset.sources.formats import of_scripts, with_speakers
 
 _MARKED = 0.98
 """The certainty of marks that overrule the scores: a dash inside a block, or the name of a speaker. At all 17,001
@@ -78,7 +78,7 @@ class SegmentTurns(Stage):
 
     def score(self, table: pa.Table) -> np.ndarray:
         """Score every sentence of SENTENCES, as TurnScorer does, with a scorer for the language of each document."""
-        chats = of_messages(table["source"])
+        chats = with_speakers(table["source"])
         if chats.any():
             here = np.repeat(chats, pc.list_value_length(table["sentences"]).to_numpy())
             scores = np.empty(len(here), np.float32)
@@ -117,9 +117,11 @@ class SegmentTurns(Stage):
         same[named] = np.where(begins[named], 1 - _MARKED, _MARKED)
         begins |= ~(same >= self.least_certainty)
         begins |= _pauses(sentences) > self.max_pause
-        chats = np.repeat(of_messages(table["source"]), np.diff(offsets))
+        chats = np.repeat(with_speakers(table["source"]), np.diff(offsets))
         if chats.any():
             same[chats] = scores[chats]
+            scripts = np.repeat(of_scripts(table["source"]), np.diff(offsets))
+            same[scripts] = np.clip(scores[scripts], 1 - _MARKED, _MARKED)
             begins[chats] = ~(scores[chats] > 0) | (_pauses(sentences)[chats] > self.message_pause)
         return begins, same
 
@@ -135,13 +137,27 @@ class SegmentTurns(Stage):
             "start": sentences.field("start").take(pa.array(starts)),
             "end": sentences.field("end").take(pa.array(ends)),
             "sentence_ids": pa.ListArray.from_arrays(groups, sentences.field("id")),
-            "speaker": sentences.field("speaker").take(pa.array(starts)),
+            **{name: sentences.field(name).take(pa.array(starts)) for name in ("speaker", "scene", "voice")},
+            "manner": _manners(sentences.field("manner"), starts),
             "new_speaker": pa.array(1 - same[starts], pa.float32(), from_pandas=True),
             "one_speaker": pa.array(_products(np.where(begins, 1, same), starts), pa.float32()),
         }
         lists = nest(np.searchsorted(starts, offsets), TURN, columns)
         columns = {name: table[name] for name in TURNS.names if name != "turns"}
         return pa.table({**columns, "turns": lists}, schema=TURNS)
+
+
+def _manners(notes: pa.StringArray, starts: np.ndarray) -> pa.StringArray:
+    """Return the writer's notes on each turn, each once, separated by semicolons; null without any."""
+    manners: list[str | None] = [None] * len(starts)
+    noted = np.flatnonzero(flags(notes.is_valid()))
+    for turn, note in zip(np.searchsorted(starts, noted, side="right") - 1, notes.take(pa.array(noted)), strict=True):
+        before, said = manners[turn], note.as_py()
+        if before is None:
+            manners[turn] = said
+        elif said not in before.split("; "):
+            manners[turn] = f"{before}; {said}"
+    return pa.array(manners, pa.string())
 
 
 def check_certainty(least: float) -> None:
@@ -163,13 +179,13 @@ def _judges(scorer: TurnScorer, language: str) -> bool:
 
 
 def _by_speaker(table: pa.Table) -> np.ndarray:
-    """Return 1 where the previous sentence's speaker continues, 0 where another begins, and NaN for the first sentence
-    of a document; float32 [sentences].
+    """Return 1 where the previous sentence's speaker continues in one scene, 0 where another begins, and NaN for the
+    first sentence of a document; float32 [sentences].
     """
     sentences, offsets = unnest(table, "sentences")
-    names = sentences.field("speaker")
+    names, scenes = sentences.field("speaker"), pc.fill_null(sentences.field("scene"), 0)
     scores = np.full(len(names), np.nan, np.float32)
-    scores[1:] = flags(pc.equal(names[1:], names[:-1]))
+    scores[1:] = flags(pc.and_(pc.equal(names[1:], names[:-1]), pc.equal(scenes[1:], scenes[:-1])))
     scores[offsets[:-1][np.diff(offsets) > 0]] = np.nan
     return scores
 
@@ -230,6 +246,7 @@ class MarkTurns(SegmentTurns):
             "sentence_id": sentences.field("id"),
             **{name: sentences.field(name) for name in ("start", "end", "text")},
             "speaker": sentences.field("speaker").take(pa.array(first)),
+            **{name: sentences.field(name) for name in ("scene", "manner", "voice")},
             "turn_id": before[1:] - np.repeat(before[offsets[:-1]], np.diff(offsets)) - 1,
             "same_turn_score": pa.array(scores, pa.float32(), from_pandas=True),
         }

@@ -1,0 +1,427 @@
+"""Screenplays as plain text, in which a speaker's name stands in a line of its own above the speech.
+
+Nothing is assumed about the columns: which indents names, speeches and action have, whether a blank line ends a speech,
+and how wide speeches are, is learnt from the document.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from edos_dataset.sources.scripts.lines import Line
+from edos_dataset.sources.scripts.marks import is_direction, is_heading, is_no_name, is_place, is_transition, may_be_heading
+from edos_dataset.sources.scripts.speeches import Cue, Script, cue_of
+from edos_dataset.sources.subtitles.speakers import key_of
+
+_LONGEST_NAME, _MOST_WORDS = 42, 6
+_WIDE = 45  # characters of a line that is hardly part of a speech in columns of its own
+_USUAL_INDENT = 0.03  # fraction of the names at an indent that names have
+_DENSE = 0.04  # fraction of speeches that action follows without a blank line, where documents do that
+_NOTE_LINES = 8
+_MIXED_CAPITALS = re.compile(r"\b(?:Mc|Mac|De|Di|Du|La|Le|Van|Von|O['’]|[dl]['’]|St|M[rs]s?|Dr|[a-z]{2,3}(?= ))\.?(?=[A-Z\s])")
+_NAME = re.compile(r"[^\W_].*[\w.'’\")]|[^\W_]")
+_ENDS = re.compile(r"""[.!?…:][)"'”’]*$|[-–—]{1,2}$|\)$""")
+_OPENS = re.compile(r"""["'“‘(\[-]*[^\W_a-zß-öø-ÿ]""")
+_COLUMNS = re.compile(r"\s{4,}")
+_AUTHOR = re.compile(r"(?:an? |the )?(?:original )?(?:(?:written|screenplay|teleplay|story|script) )?(?:screenplay )?by\b", re.I)
+_TITLE_CASE = re.compile(r"[^\W\d_a-z][\w'’.-]*(?: (?:[^\W\d_a-z][\w'’.-]*|#?\d+|of|the|de|von|van)){0,3}")
+
+
+class _Cue(NamedTuple):
+    place: int
+    line: Line
+    cue: Cue
+    key: str
+    speech: int  # place of the first line below
+    tight: bool  # whether that is the next line
+
+
+@dataclass
+class Layout:
+    """The habits of a document.
+
+    Attributes:
+        names: indents that names have.
+        speech: usual indent of speeches.
+        action: usual indent of action and headings.
+        apart: whether the indent tells speech from action.
+        width: characters that a line of a speech has at most, as a rule.
+        dense: whether action may follow a speech without a blank line.
+        loose: whether names usually have a blank line below.
+        cast: how often each name occurs as a speaker's.
+    """
+
+    names: frozenset[int] = frozenset()
+    speech: int = 0
+    action: int = 0
+    apart: bool = False
+    width: int = 60
+    dense: bool = False
+    loose: bool = False
+    cast: Counter[str] = field(default_factory=Counter)
+
+    def is_speech(self, indent: int) -> bool:
+        """Return whether a line of this indent is rather speech than action, where indents tell."""
+        return 2 * indent > self.speech + self.action
+
+
+def read_layout(lines: Sequence[Line], title_case: bool = False) -> Script:
+    """Read a screenplay with names above speeches.
+
+    Args:
+        lines: result of `lines_of`.
+        title_case: whether names are written "Steve", not "STEVE".
+    """
+    found = list(_candidates(lines, title_case))
+    layout = _layout(lines, found)
+    cues = {each.place: each for each in _accepted(lines, found, layout)}
+    return _Reader(lines, cues, layout).read()
+
+
+def _candidates(lines: Sequence[Line], title_case: bool) -> Iterator[_Cue]:
+    """Yield the lines that have the form of a name with something below."""
+    for place, line in enumerate(lines):
+        name = _name_in(line.text, title_case)
+        if name is None or place + 1 >= len(lines):
+            continue
+        tight = bool(lines[place + 1].text)
+        speech = place + 1 if tight else place + 2
+        if speech >= len(lines):
+            continue
+        below = lines[speech].text
+        if is_heading(below) or is_transition(below) or (not tight and may_be_heading(below)):
+            continue
+        cue = cue_of(name)
+        if cue.name:
+            yield _Cue(place, line, cue, key_of(cue.name), speech, tight)
+
+
+def _name_in(text: str, title_case: bool) -> str | None:
+    """Return a line as a name, or null if it has not the form of one."""
+    if not text or len(text) > 100 or text.count(")") != text.count("(") or text[0] in "([*-–—.…\"“" or is_heading(text) or is_transition(text):
+        return None
+    bare = text.split("(", 1)[0].strip(" ^\"”*_:") if text[-1] != ":" else text[:-1].rstrip()
+    if len(bare) > _LONGEST_NAME or len(bare.split()) > _MOST_WORDS or not _NAME.fullmatch(bare):
+        return None
+    if "(" in text and len(text) > _LONGEST_NAME + 30:
+        return None
+    if title_case:
+        return text if _TITLE_CASE.fullmatch(bare) else None
+    capitals = _MIXED_CAPITALS.sub("", bare)
+    if not capitals.isupper() or any(mark in bare for mark in "!?;=…") or "--" in bare or ".." in bare:
+        return None
+    if bare[-1] == "." and not re.search(r"(?:\b\w{1,3}|\bSGT|\bCAPT)\.$", bare):
+        return None
+    return None if bare.endswith(",") or sum(map(str.isalpha, bare)) * 2 < len(bare.replace(" ", "")) else text
+
+
+def _layout(lines: Sequence[Line], found: Sequence[_Cue]) -> Layout:
+    """Learn the habits of a document from the candidates whose names come back."""
+    spoken = _without_notes(lines, found)
+    number = Counter(each.key for each in found)
+    again = [each for each in found if number[each.key] > 1 and not is_direction(each.cue.name)] or list(found)
+    if not again:
+        return Layout()
+    layout = Layout(action=_action_indent(lines, found, spoken))
+    deeper = [each for each in again if each.line.indent > layout.action + 2]
+    columns = sum(lines[spoken[each.place]].indent > layout.action + 3 for each in deeper)
+    if len(deeper) > 0.5 * len(again) and columns > 0.85 * len(deeper):
+        again = deeper  # a place in a line of its own has action below, and no column of its own
+    indents = Counter(each.line.indent for each in again)
+    usual = {indent for indent, times in indents.items() if times >= _USUAL_INDENT * len(again)}
+    layout.loose = sum(each.tight for each in again) < 0.5 * len(again)
+    first = [lines[spoken[each.place]] for each in again if each.tight != layout.loose]
+    names = Counter({indent: times for indent, times in indents.items() if indent in usual})
+    below = Counter(line.indent for line in first)
+    layout.speech = below.most_common(1)[0][0] if below else 0
+    rest = _indents_of_action(lines, again, spoken)
+    layout.action = rest.most_common(1)[0][0] if rest else layout.speech
+    deep = sum(times for indent, times in below.items() if layout.is_speech(indent))
+    shallow = sum(times for indent, times in rest.items() if not layout.is_speech(indent))
+    layout.apart = (
+        layout.speech > layout.action and deep >= 0.85 * below.total() and shallow >= 0.8 * max(rest.total(), 1)
+    )
+    layout.names = _name_indents(names, layout)
+    layout.cast = Counter(each.key for each in again if each.line.indent in layout.names)
+    widths = [len(line.text) for line in first]
+    layout.width = int(np.percentile(widths, 92)) + 2 if widths else 60
+    layout.dense = not layout.apart and _is_dense(lines, again, spoken, layout)
+    return layout
+
+
+def _indents_of_action(lines: Sequence[Line], found: Sequence[_Cue], spoken: dict[int, int]) -> Counter[int]:
+    """Return how often headings, and wide lines that are not the first of a speech, have each indent."""
+    taken = {place for each in found for place in (each.place, spoken[each.place])}
+    wide = [line for place, line in enumerate(lines) if place not in taken and len(line.text) >= _WIDE]
+    return Counter(line.indent for line in (*wide, *(line for line in lines if is_heading(line.text))))
+
+
+def _action_indent(lines: Sequence[Line], found: Sequence[_Cue], spoken: dict[int, int]) -> int:
+    rest = _indents_of_action(lines, found, spoken)
+    return rest.most_common(1)[0][0] if rest else 0
+
+
+def _name_indents(usual: Counter[int], layout: Layout) -> frozenset[int]:
+    """Return the indents of names: those that are usual, and where names are centred, all between these."""
+    deeper = {indent for indent in usual if indent > layout.action + 2}
+    if sum(usual[indent] for indent in deeper) < 0.5 * usual.total():
+        return frozenset(usual)
+    if not layout.apart:
+        return frozenset(usual)
+    return frozenset(range(min(deeper) - 1, max(deeper) + 12))
+
+
+def _without_notes(lines: Sequence[Line], found: Iterable[_Cue]) -> dict[int, int]:
+    """Return place of a name → place of the first line below that is no note of the writer."""
+    places = {}
+    for each in found:
+        place = each.speech
+        for place in range(each.speech, min(each.speech + _NOTE_LINES, len(lines))):
+            text = lines[place].text
+            if text and not text.startswith("(") and not _inside_note(lines, each.speech, place):
+                break
+        places[each.place] = place
+    return places
+
+
+def _inside_note(lines: Sequence[Line], start: int, place: int) -> bool:
+    before = "".join(line.text for line in lines[start:place])
+    return before.count("(") > before.count(")")
+
+
+def _is_dense(lines: Sequence[Line], again: Sequence[_Cue], spoken: dict[int, int], layout: Layout) -> bool:
+    wider = 0
+    for each in again:
+        for line in lines[spoken[each.place] + 1 : spoken[each.place] + 12]:
+            if not line.text:
+                break
+            if len(line.text) > layout.width * 1.2 + 2:
+                wider += 1
+                break
+    return wider >= _DENSE * len(again)
+
+
+def _accepted(lines: Sequence[Line], found: Sequence[_Cue], layout: Layout) -> Iterator[_Cue]:
+    """Yield the candidates that are names of speakers."""
+    for number, each in enumerate(found):
+        after = found[number + 1] if number + 1 < len(found) else None
+        # Of two lines of the form of names, the second is the speaker's, if it is known to be one and has speech below.
+        second = after is not None and after.place == each.speech and layout.cast[after.key] > 1
+        if second and (layout.cast[each.key] < 2 or not each.tight):
+            continue
+        if _is_speaker(lines, each, layout):
+            yield each
+
+
+def _is_speaker(lines: Sequence[Line], each: _Cue, layout: Layout) -> bool:
+    known, here = layout.cast[each.key] > 1, each.line.indent in layout.names
+    sure = known or each.cue.extended
+    if not each.tight and not layout.loose and not (sure and here):
+        return False
+    if not (here or sure) or (not known and (is_direction(each.cue.name) or is_no_name(each.cue.name))):
+        return False
+    if not sure and _goes_on(lines, each):
+        return False
+    indented = each.line.indent > layout.action + 2
+    if not indented:
+        before = lines[each.place - 1].text if each.place else ""
+        if before and not (is_heading(before) or is_transition(before)):
+            return False
+        if is_place(each.cue.name) and not each.cue.extended:
+            return False
+    below = lines[each.speech]
+    if layout.apart and not below.text.startswith("("):
+        return layout.is_speech(below.indent)
+    return sure or indented or not below.text[:1].islower()
+
+
+def _goes_on(lines: Sequence[Line], each: _Cue) -> bool:
+    """Return whether a sentence goes on over a line, or a title page: capitals that a program put in a line of their
+    own, and the name of the film.
+    """
+    below = lines[each.speech].text
+    if _AUTHOR.match(below):
+        return True
+    above = lines[each.place - 2 if each.place > 1 and not lines[each.place - 1].text else each.place - 1].text
+    return below[:1].islower() and above[-1:].isalnum() and not above.isupper()
+
+
+class _Reader:
+    """Reads a document from top to bottom, once its layout and its names are known."""
+
+    def __init__(self, lines: Sequence[Line], cues: dict[int, _Cue], layout: Layout) -> None:
+        self._lines, self._cues, self._layout = lines, cues, layout
+        self._script = Script()
+        headings = sum(is_heading(line.text) for line in lines)
+        # Without INT. and EXT., transitions and any line in capitals tell where scenes begin.
+        self._cuts = 2 * headings < sum(is_transition(line.text) for line in lines)
+        self._slugs = 40 * headings < len(cues)
+        self._place = 0
+
+    def read(self) -> Script:
+        """Return the speeches."""
+        while self._place < len(self._lines):
+            each = self._cues.get(self._place)
+            text = self._lines[self._place].text
+            if each is not None:
+                self._read_speech(each)
+                continue
+            if text and self._begins_scene(self._place):
+                self._script.new_scene()
+            self._place += 1
+        return self._script
+
+    def _begins_scene(self, place: int) -> bool:
+        text = self._lines[place].text
+        if is_heading(text):
+            return not (place and is_heading(self._lines[place - 1].text))
+        if self._cuts and is_transition(text):
+            return True
+        alone = not (place and self._lines[place - 1].text) and not self._text_at(place + 1)
+        if not alone or self._lines[place].indent > self._layout.action + 2:
+            return False
+        return may_be_heading(text) or (self._slugs and text.isupper() and text[-1].isalnum() and len(text) < 50)
+
+    def _text_at(self, place: int) -> str:
+        return self._lines[place].text if place < len(self._lines) else ""
+
+    def _read_speech(self, each: _Cue) -> None:
+        both = _two_names(each.line)
+        block = list(self._block(each.speech))
+        self._place = max(self._place, each.place + 1)
+        if both:
+            for cue, lines in zip(both[0], _two_columns(block, both[1]), strict=True):
+                self._script.add(cue, lines)
+            return
+        self._script.add(each.cue, [line.text for line in block])
+
+    def _block(self, start: int) -> Iterator[Line]:
+        """Yield the lines of the speech that begins at a place, and go to its end."""
+        layout, part, open_note, blank = self._layout, [], False, False
+        place = start
+        while place < len(self._lines):
+            line = self._lines[place]
+            if not line.text:
+                if not layout.apart and part and not open_note:
+                    break
+                blank = True
+                place += 1
+                continue
+            if place in self._cues or is_heading(line.text) or is_transition(line.text):
+                break
+            if open_note or line.text.startswith("("):
+                if not open_note and blank and not self._is_note_here(line, part):
+                    break
+                open_note = _leaves_open(line.text, open_note)
+                part.append(line)
+            elif layout.apart and not layout.is_speech(line.indent):
+                break
+            elif blank and part and self._is_sign(line, place):
+                break
+            else:
+                part.append(line)
+            blank = False
+            place += 1
+        kept = self._without_action(part) if layout.dense else part
+        self._place = place if len(kept) == len(part) else self._place_of(start, len(kept))
+        yield from _closed(kept)
+
+    def _is_note_here(self, line: Line, part: Sequence[Line]) -> bool:
+        """Return whether a bracket after a blank line is a note in a speech rather than a line of action."""
+        return not part or (self._layout.apart and self._layout.is_speech(line.indent))
+
+    def _is_sign(self, line: Line, place: int) -> bool:
+        """Return whether a line in capitals between blank lines is no speech: "LATER"."""
+        if not line.text.isupper() or self._text_at(place + 1):
+            return False
+        return may_be_heading(line.text) or is_direction(line.text) or line.indent > self._layout.speech + 30
+
+    def _place_of(self, start: int, number: int) -> int:
+        """Return the place after a number of lines that are not blank."""
+        place = start
+        while number:
+            number -= bool(self._lines[place].text)
+            place += 1
+        return place
+
+    def _without_action(self, part: Sequence[Line]) -> Sequence[Line]:
+        """Return the lines of a speech without action that follows in the same block: that is wider, or begins after a
+        line that had room for its first word.
+        """
+        end, start, width = len(part), 0, self._layout.width
+        for place, line in enumerate(part):
+            if line.text.startswith("(") or (place and _leaves_open_at(part, place)):
+                start = place + 1
+            elif place > start:
+                before = part[place - 1].text
+                room = width - 4 - len(before)
+                word = line.text.split(" ", 1)[0]
+                if _ENDS.search(before) and _OPENS.match(line.text) and len(word) + 1 <= room:
+                    end = place
+                    break
+            if len(line.text) > width + 3 and place >= start:
+                back = place
+                while back > start + 1 and not (_ENDS.search(part[back - 1].text) and _OPENS.match(part[back].text)):
+                    back -= 1
+                end = back if back > start else place
+                break
+        return part[: max(end, 1)]
+
+
+def _leaves_open(text: str, was_open: bool) -> bool:
+    depth = int(was_open) + text.count("(") - text.count(")")
+    return depth > 0
+
+
+def _leaves_open_at(part: Sequence[Line], place: int) -> bool:
+    before = "".join(line.text for line in part[max(place - _NOTE_LINES, 0) : place])
+    return before.count("(") > before.count(")")
+
+
+def _closed(part: Sequence[Line]) -> Iterator[Line]:
+    """Yield lines in which every note that is never closed is closed at the end of its line."""
+    waiting: list[Line] = []
+    for line in part:
+        if waiting:
+            waiting.append(line)
+            if ")" in line.text:
+                yield waiting[0]._replace(text=" ".join(each.text for each in waiting))
+                waiting = []
+            elif len(waiting) > _NOTE_LINES:
+                yield from _each_closed(waiting)
+                waiting = []
+        elif line.text.startswith("(") and ")" not in line.text:
+            waiting = [line]
+        else:
+            yield line
+    yield from _each_closed(waiting)
+
+
+def _each_closed(waiting: Sequence[Line]) -> Iterator[Line]:
+    for number, line in enumerate(waiting):
+        yield line._replace(text=f"{line.text})") if not number else line
+
+
+def _two_names(line: Line) -> tuple[list[Cue], int] | None:
+    """Return two people whose speeches stand side by side, and the column of the second; null for one."""
+    parts = _COLUMNS.split(line.text)
+    if len(parts) != 2 or not all(_name_in(part, title_case=False) for part in parts):
+        return None
+    return [cue_of(part) for part in parts], line.indent + line.text.rindex(parts[1])
+
+
+def _two_columns(block: Sequence[Line], column: int) -> tuple[list[str], list[str]]:
+    """Return the lines of two speeches that stand side by side."""
+    left, right = [], []
+    for line in block:
+        parts = _COLUMNS.split(line.text, maxsplit=1)
+        if len(parts) == 2:
+            left.append(parts[0])
+            right.append(parts[1])
+        else:
+            (right if line.indent > column - 12 else left).append(line.text)
+    return left, right

@@ -1,0 +1,92 @@
+"""The lines of a screenplay that are no speech: headings of scenes, transitions, and what belongs to the page."""
+
+import re
+
+_TIME = (
+    r"(?:day|night|morning|evening|afternoon|dawn|dusk|noon|midnight|sunrise|sunset|twilight|later|continuous"
+    r"|same(?: time)?|moments? later|jour|nuit|matin|soir|tag|nacht|abend|morgen|día|noche|giorno|notte)"
+)
+_NUMBER = r"(?:[A-Z]{0,2}\d{1,4}[A-Z]{0,3}[.)]?(?:\s*[-–]\s*\d{1,4}[A-Z]?)?\s+)?"
+_PLACE = (
+    r"(?:int|ext|i/e|e/i|est|interior|exterior|intérieur|interieur|extérieur|exterieur|innen|au(?:ss|ß)en|interno|esterno"
+    r"|interiör|exteriör)"
+)
+HEADING = re.compile(rf"{_NUMBER}\W?{_PLACE}(?:\.|\s*[:/-]|\s+)(?=.*\w)", re.IGNORECASE)
+"""The heading of a scene: "12A INT. KITCHEN - NIGHT"."""
+
+_LOOSE_HEADING = re.compile(rf".*\w.*(?:[-–—.,]|\s\()\s*(?:[\w'’]+\s+){{0,3}}{_TIME}\W*", re.IGNORECASE)
+_NUMBERED_TWICE = re.compile(r"([A-Z]?\d{1,3}[A-Z]?)[.)]?\s+\S.*\s\1[.)]?")
+_ACT = re.compile(
+    r"\W*(?:(?:act|akt|acte)\s+(?:[ivx\d]{1,5}|one|two|three|four|five)"
+    r"|(?:scene|scène|szene|escena|scena)\s*(?:[ivx\d]{1,5}\b|one|two|three|four|five|[:.-]|change|break).*"
+    r"|(?:opening|closing|end)\s+(?:credits|titles?|scene)|teaser|cold open|prologue|epilogue|tag)\b.*",
+    re.IGNORECASE,
+)
+_TRANSITION = re.compile(
+    r"\W*(?:(?:[\w'’-]+\s+){0,4}(?:cut|dissolve|fade|wipe|iris|match cut|smash cut|jump cut|segue|flash|pan|back)s?"
+    r"(?:\s+(?:back|in|out|to|up|on|from|into|down|through|white|black))*\W*"
+    r"|.{0,60}\bTO\s*:|the end|fin|ende|fondu.{0,30}|coupe?z?.{0,20}|over(?:black)?:?)\W*",
+    re.IGNORECASE,
+)
+_PAGE = re.compile(
+    r"\W*(?:(?:page\s*)?[a-z]?\d{1,4}[a-z]?\W*|\(?(?:more|mehr|suite|a suivre)\)?\W*"
+    r"|(?:[A-Z]{0,2}\d{1,4}[A-Z]{0,3}\W*)?\W*cont(?:inued|inues|'d|’d)?\W*(?:[\d\W]|[A-Z]\d|\d[A-Z])*"
+    r"|rev(?:ised|isions?|\.).{0,50}|.{0,40}\b(?:draft|revision|revised)\b.{0,40}\d.{0,20})",
+    re.IGNORECASE,
+)
+_DIRECTION = re.compile(
+    r"\b(?:angle|close(?:[ -]?up)?s?|closer|shot|pov|p\.o\.v|view|insert|series|montage|camera|pan|zoom|intercut|cut|fade|dissolve"
+    r"|superimpose|super|title|titles?|credits?|flash(?:back|es)?|back to|on screen|screen|later|continuous|tracking|wide"
+    r"|wider|reverse|point of view|moving|beginning|omitted|resume|sequence|ext|int|meanwhile|same time|moments|scene"
+    r"|end of|begin|freeze|split|crane|aerial|establishing|inside|outside|music|sound|sfx|vfx|card|caption|subtitle|reads?"
+    r"|omit|slow motion|time cut|image|legend|act|chapter|part|episode|draft|copyright|written by|screenplay|based on)\b",
+    re.IGNORECASE,
+)
+_NO_NAME = re.compile(
+    r"(?:at|in|on|under|above|below|behind|over|to|from|and|or|but|with|without|near|next|as|then|now|he|she|it|they|we|i"
+    r"|his|her|their|that|this|there|these|with|by|through|into|across|along|around|toward|towards|down|up|out|off)\b",
+    re.IGNORECASE,
+)
+_PLACES = re.compile(
+    r"\b(?:room|office|house|street|kitchen|corridor|hall|hallway|road|car|bedroom|bathroom|lobby|bridge|alley|roof|rooftop"
+    r"|building|apartment|church|school|bar|restaurant|park|beach|forest|desert|city|town|airport|station|hospital|den"
+    r"|garage|basement|attic|yard|backyard|door|window|night|day|morning|evening|dawn|dusk|afternoon|door|wall|floor)\W*$",
+    re.IGNORECASE,
+)
+
+
+def is_heading(text: str) -> bool:
+    """Return whether a line surely is the heading of a scene, an act or a part."""
+    return bool(HEADING.match(text)) or (len(text) < 80 and _ACT.fullmatch(text) is not None)
+
+
+def may_be_heading(text: str) -> bool:
+    """Return whether a line between two blank ones is a heading without INT. or EXT.: "MEL'S DRIVE-IN--NIGHT"."""
+    return len(text) < 100 and text.isupper() and bool(_LOOSE_HEADING.fullmatch(text) or _NUMBERED_TWICE.fullmatch(text))
+
+
+def is_transition(text: str) -> bool:
+    """Return whether a line says how one scene gives way to the next: "CUT TO:"."""
+    if len(text) >= 70 or not (text.isupper() or text.endswith(":")):
+        return False
+    return _TRANSITION.fullmatch(text) is not None
+
+
+def is_of_page(text: str) -> bool:
+    """Return whether a line is a number of a page, or says that scene or speech go on: "(MORE)", "CONTINUED: (2)"."""
+    return len(text) < 100 and _PAGE.fullmatch(text) is not None
+
+
+def is_direction(text: str) -> bool:
+    """Return whether a line in capitals directs the camera or is a title: "CLOSE ON JOE"."""
+    return _DIRECTION.search(text) is not None
+
+
+def is_no_name(text: str) -> bool:
+    """Return whether a line in capitals begins like a phrase, not like a name: "AT THE TABLE"."""
+    return _NO_NAME.match(text) is not None
+
+
+def is_place(text: str) -> bool:
+    """Return whether a line in capitals ends like a place or a time of day: "HAUK'S OFFICE"."""
+    return _PLACES.search(text) is not None
