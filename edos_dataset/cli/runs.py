@@ -53,9 +53,13 @@ def curate(
     sources: Sources = None,
     files_from: FilesFrom = None,
     recipe: Annotated[
-        str,
-        typer.Option(help="Recipe: `default`, `papers`, or a YAML file of stages, as printed by `edos recipe`."),
-    ] = "default",
+        str | None,
+        typer.Option(
+            help="Recipe: `default`, `papers`, `scripts` for screenplays, or a YAML file of stages, as printed by "
+            "`edos recipe`.",
+            show_default="default, or scripts if all files are screenplays",
+        ),
+    ] = None,
     settings: Settings = None,
     top: Annotated[
         int | None,
@@ -361,7 +365,10 @@ def words_to_repeat(words: Sequence[str]) -> list[str]:
 def recipe(
     name: Annotated[
         str,
-        typer.Argument(help="Recipe: `default`, for the most accurate data, or `papers`, the method of the papers."),
+        typer.Argument(
+            help="Recipe: `default`, for the most accurate data, `papers`, the method of the papers, or `scripts`, for "
+            "screenplays."
+        ),
     ] = "default",
     labels: Annotated[bool, typer.Option(help="Include the labelling stages.")] = True,
     books: Annotated[

@@ -39,7 +39,7 @@ from edos_dataset.labeling.stages import EncodeTurns, LabelTurns
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.published import histories_of, holds, prepare_published, split_remarks, summary
 from edos_dataset.publishing.splits import SHARES, division_of
-from edos_dataset.recipes.subtitles import PAPERS, pipeline_of, with_pseudonyms
+from edos_dataset.recipes.subtitles import PAPERS, SCRIPTS, pipeline_of, with_pseudonyms
 from edos_dataset.runs.arguments import check_apart
 from edos_dataset.runs.manifest import Manifest, stage_entry, versions
 from edos_dataset.runs.pipeline import CorpusStep, Stage, Steps, check_pipeline, count_units
@@ -47,9 +47,11 @@ from edos_dataset.runs.recipes import dump_recipe
 from edos_dataset.runs.run import run_stage
 from edos_dataset.runs.shards import Part, cut_by_hash, write_shard, write_text
 from edos_dataset.runs.stores.paths import place_of
+from edos_dataset.sources.formats import formats
 from edos_dataset.sources.given import STDIN, Source, sources_of
 from edos_dataset.sources.inventory import Inventory, estimate_sentences, find_films
 from edos_dataset.sources.read import ReadFilms
+from edos_dataset.wording import counted
 
 if TYPE_CHECKING:
     from edos_dataset.label_sets import LabelMap, LabelSet
@@ -116,7 +118,8 @@ def curate(
             `find_films`.
         out: output folder; an earlier run in it is updated. The shards of the run are kept in `out/.run`.
         pipeline: stages, corpus steps and outputs, instead of a recipe and its settings.
-        recipe: built-in recipe, "default" or "papers", or a YAML file of stages.
+        recipe: built-in recipe, "default", "papers" or "scripts", or a YAML file of stages; by default "scripts" if all
+            files are screenplays.
         settings: overrides of recipe parameters, such as "dialogues.gap=4.0".
         top: number of dialogues to select for the labelled configs.
         by: score by which the dialogues are selected: "emotionality", "confidence" or "certainty".
@@ -161,22 +164,30 @@ def curate(
     check_apart(out, paths(sources))
     changes: dict[str, Any] = {"top": top, "by": by, "weak_model": weak_model, "model": model, "language": language}
     changes |= {"label_set": label_set, "label_map": label_map}
-    if pipeline is None:
-        chosen: Steps = pipeline_of(
-            recipe, labels=labels, settings=settings, trust_remote_code=trust_remote_code, **changes
-        )
-    else:
-        check_alone(changes | {"recipe": recipe, "settings": settings or None}, labels, shard)
-        chosen = list(pipeline)
-    division = division_of(splits, split_seed, SHARES, fill=str(recipe) != PAPERS)
-    if pseudonymize:
-        chosen = with_pseudonyms(chosen)
     asked = asked_of(locals())
-    chosen = at_endpoint(chosen, run=shared_run(out, shard), **asked)
-    announce(progress, loading(chosen))
-    check_pipeline(without_endpoints(chosen) if dry_run else chosen)  # before the files are listed, which can take long
+
+    def chosen_by(recipe: str | Path | None) -> Steps:
+        """Return the pipeline, checked before the files are listed, which can take long."""
+        if pipeline is None:
+            steps: Steps = pipeline_of(
+                recipe, labels=labels, settings=settings, trust_remote_code=trust_remote_code, **changes
+            )
+        else:
+            check_alone(changes | {"recipe": recipe, "settings": settings or None}, labels, shard)
+            steps = list(pipeline)
+        steps = with_pseudonyms(steps) if pseudonymize else steps
+        steps = at_endpoint(steps, run=shared_run(out, shard), **asked)
+        announce(progress, loading(steps))
+        check_pipeline(without_endpoints(steps) if dry_run else steps)
+        return steps
+
+    division = division_of(splits, split_seed, SHARES, fill=str(recipe) != PAPERS)
+    chosen = chosen_by(recipe)
     read = language_of(chosen)
     inventory = sources if isinstance(sources, Inventory) else find_films(places(sources, files_from, shard), read)
+    if recipe is None and pipeline is None and are_scripts(inventory.films):
+        recipe = SCRIPTS
+        chosen = chosen_by(recipe)
     announce(progress, reading(inventory.films, "films"))
     words = command_words(
         "curate",
@@ -218,6 +229,7 @@ def curate(
                 finished.folder, finished.outputs, read, chosen, run.counts, origin, run.engine, division
             )
             remarks = [*language_remarks(chosen, read), *split_remarks(configs, division, "films")]
+            remarks += script_remarks(inventory.films, chosen)
             write_text(prepared / RECIPE, text)
             stages = [stage_entry(count) for count in run.counts]
             manifest = Manifest(
@@ -241,6 +253,27 @@ def curate(
             "curate", "films", inventory.films, estimate_sentences, shard_sentences, others=division.parameters
         )
         return run_result("curate", out, run_corpus(corpus, out, asking, options, publish))
+
+
+def are_scripts(films: pa.Table) -> bool:
+    """Return whether all files of schema.FILMS are screenplays, which have a recipe of their own."""
+    files, _ = unnest(films, "files")
+    return len(files) > 0 and _scripts(files) == len(files)
+
+
+def _scripts(files: pa.StructArray) -> int:
+    known = formats()
+    return sum(known[kind].scripted for kind in files.field("kind").to_pylist())
+
+
+def script_remarks(films: pa.Table, pipeline: Steps) -> list[str]:
+    """Return a sentence on screenplays that were read with other files, and so without their scenes and notes."""
+    files, _ = unnest(films, "files")
+    found = _scripts(files)
+    if not found or any(isinstance(item, ReadFilms) and item.only_scripts for item in pipeline):
+        return []
+    some = counted(found, "files are of screenplays")
+    return [f"{some}: --recipe scripts reads only these, with the columns scene and manner"]
 
 
 def language_of(pipeline: Steps) -> str:

@@ -59,10 +59,10 @@ def segment(
     """Split subtitles into turns as `curate` does, and write every sentence with its turn.
 
     Each line is an object with `document_id, sentence_id, start, end, text, turn_id, same_turn_score`, and `speaker` if
-    the file names one. Those of screenplays also have `scene`, and `manner` and `voice` if not null. Times are in seconds, or null. `turn_id` counts from 0 in each document; `same_turn_score`, 0 to
-    1, is the probability that the previous speaker continues, null for the first sentence. The turns are those of the
-    stage "turns", which considers dashes, names and long pauses besides the score; the cleaning stages of `curate`,
-    which may drop turns, are not run.
+    the file names one; in screenplays also `scene`, `manner` and `voice`, if not null. Times are in seconds, or null.
+    `turn_id` counts from 0 in each document; `same_turn_score`, 0 to 1, is the probability that the previous speaker
+    continues, null for the first sentence. The turns are those of the stage "turns", which considers dashes, names and
+    long pauses besides the score; the cleaning stages of `curate`, which may drop turns, are not run.
 
     Args:
         sources: files, folders and zip archives of subtitles, and patterns; or the result of `find_films`.

@@ -13,6 +13,7 @@ from edos_dataset.schema.configs import EXTENDED as EXTENDED
 from edos_dataset.schema.configs import LABELS_ONLY as LABELS_ONLY
 from edos_dataset.schema.configs import LAST_TURN_LABEL_CONFIGS as LAST_TURN_LABEL_CONFIGS
 from edos_dataset.schema.configs import REGISTRY as REGISTRY
+from edos_dataset.schema.configs import SCRIPTS as SCRIPTS
 from edos_dataset.schema.configs import SPLITS as SPLITS
 from edos_dataset.schema.configs import TURN_LABEL_CONFIGS as TURN_LABEL_CONFIGS
 from edos_dataset.schema.configs import Config as Config

@@ -28,9 +28,10 @@ class SegmentDialogues(Stage):
     """Cut a document where a new scene probably begins, after a long silence, and within a scene so that as many
     exchanges as possible stay whole and as few as possible are wrong (`cuts`).
 
-    Where a file tells the scenes, as screenplays do, these are the dialogues. A missing time does not count as silence; the scene is then scored by the words alone, and the score is rarely high
-    enough for a cut. Turns without a known certainty stay together. Doubtful boundaries stay inside a dialogue where a
-    cut would tear more than it mends; the stage "certainty" states how sure each one is.
+    Where a file tells its scenes, as screenplays do, these are the dialogues. A missing time does not count as silence;
+    the scene is then scored by the words alone, and the score is rarely high enough for a cut. Turns without a known
+    certainty stay together. Doubtful boundaries stay inside a dialogue where a cut would tear more than it mends; the
+    stage "certainty" states how sure each one is.
 
     Args:
         gap: seconds without speech, from the end of a turn to the start of the next, beyond which there is always a

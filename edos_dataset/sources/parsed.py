@@ -134,8 +134,11 @@ class Parsed:
         return replace(
             self,
             texts=[self.texts[place] for place in places.tolist()],
-            **{name: values and [values[place] for place in places.tolist()] for name in GIVEN
-               if (values := getattr(self, name)) is not None},
+            **{
+                name: values and [values[place] for place in places.tolist()]
+                for name in GIVEN
+                if (values := getattr(self, name)) is not None
+            },
             **{name: getattr(self, name)[places] for name in ("ids", "starts", "ends", "first_blocks", "last_blocks")},
         )
 

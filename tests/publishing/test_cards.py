@@ -44,7 +44,7 @@ def test_header(tmp_path):
     assert header["license"] == "other"
     assert header["size_categories"] == ["n<1K"]
     assert [config["config_name"] for config in header["configs"]] == list(CONFIGS)
-    assert [config.get("default", False) for config in header["configs"]] == [True, False, False]
+    assert [config.get("default", False) for config in header["configs"]] == [True] + [False] * (len(CONFIGS) - 1)
 
 
 def test_numbers(tmp_path):

@@ -15,7 +15,7 @@ from edos_dataset.publishing.cards.paper_figures import BY_LABEL, EDOS_PAPER, GU
 from edos_dataset.publishing.cards.pictures import LABEL_PICTURE, label_order
 from edos_dataset.publishing.layout import ConfigFiles
 from edos_dataset.publishing.statistics import CERTAINTY_BINS
-from edos_dataset.schema import CONFIGS, REGISTRY
+from edos_dataset.schema import CONFIGS, REGISTRY, SCRIPTS
 from edos_dataset.version import __version__
 
 _EXAMPLE_BIN = 8
@@ -135,6 +135,7 @@ def dataset_card(
     first = max(order, key=lambda written: written.total_rows, default=None)
     judged = next((written for written in order if any(written.certainty)), None)
     opus = any("opus" in written.kinds for written in order)
+    scripts = bool(order) and all(written.config == SCRIPTS for written in order)
     title = _title(order, labelled)
     return render_card(
         "dataset",
@@ -147,7 +148,8 @@ def dataset_card(
         largest=largest and {**_sizes(largest), "config": largest.config},
         flaws_table=flaws_table(order, labelled, models, scorers),
         configs=[{"name": each.config, "description": REGISTRY[each.config].description} for each in loadable],
-        columns_table=_columns_table(labelled, "os"),
+        columns_table=_columns_table(labelled, SCRIPTS if scripts else "os"),
+        scripts=scripts,
         size_tables=tables.statistics_tables(order),
         comparison_table=tables.comparison_table(order),
         moved=first and first.moved,

@@ -107,7 +107,8 @@ def title_of(kinds: Collection[str], labels: LabelSet | None) -> str:
     is_default = labels is None or labels.name == DEFAULT
     if "opus" in kinds and is_default:
         return "EDOS: emotion-labelled dialogues from subtitles"
-    places = {"chat": "chats", "transcript": "transcripts"}
+    scripts = dict.fromkeys(("script", "fountain", "fdx"), "screenplays")
+    places = {"chat": "chats", "transcript": "transcripts", **scripts}
     found = sorted({places.get(kind, "subtitles") for kind in kinds}) or ["subtitles"]
     dialogues = f"ialogues from {' and '.join(found)}"
     if labels is None:

@@ -1,4 +1,6 @@
-"""Reader of subtitles, captions and transcripts, which are cut into turns and dialogues; only noise is left out."""
+"""Reader of subtitles, captions, screenplays and transcripts, which are cut into turns and dialogues; only noise is
+left out.
+"""
 
 import json
 from pathlib import Path
@@ -14,9 +16,10 @@ from edos_dataset.segmentation.turns.stage import SegmentTurns
 from edos_dataset.sources.formats import formats_by_suffix, split_suffix
 from edos_dataset.sources.inventory import find_films
 from edos_dataset.sources.read import ReadFilms
+from edos_dataset.sources.scripts import may_be_script
 from edos_dataset.sources.subtitles.transcripts import may_be_transcript
 
-_HEAD = 1 << 12  # bytes
+_HEAD = 1 << 15  # bytes
 _STAGES: tuple[Stage, ...] = (
     ReadFilms(detect_language=False),
     CleanLines(),
@@ -27,10 +30,10 @@ _STAGES: tuple[Stage, ...] = (
 
 
 def film_in(file: BinaryIO, path: Path) -> list[Dialogue] | None:
-    """Return the dialogues of a file of subtitles, captions or a transcript; None if it is something else.
+    """Return the dialogues of subtitles, captions, a screenplay or a transcript; None if it is something else.
 
     Lines without speech are left out; turns and scenes are found as by `edos curate`. Each turn has its `start` and
-    `end` in seconds, and its `speaker` where the file names one.
+    `end` in seconds, and its `speaker`, and of a screenplay its `scene`, `manner` and `voice`, where the file has them.
 
     Raises:
         ValueError: The file is damaged, or has no speech.
@@ -58,11 +61,13 @@ def _may_be_film(file: BinaryIO, path: Path) -> bool:
         return True
     head = file.read(_HEAD)
     file.seek(0)
+    if suffix.startswith(".txt"):
+        return may_be_script(head)
     return suffix.startswith(".json") and may_be_transcript(head)
 
 
 def _dialogue(row: dict[str, Any], place: Place, number: int) -> Dialogue:
-    kept = ("speaker", "start", "end")
+    kept = ("speaker", "scene", "manner", "voice", "start", "end")
     beside = [{name: turn[name] for name in kept if turn[name] is not None} for turn in row["turns"]]
     extras = [json.dumps(values, ensure_ascii=False) if values else None for values in beside]
     return Dialogue(row["dialogue_id"], [turn["text"] for turn in row["turns"]], place, number, None, extras)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from edos_dataset.sources.scripts.speeches import Script, cue_of
 
 _BONEYARD = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
-_NOTE = re.compile(r"\[\[(?:(?!\]\]|\n[^\S\n]*\n).)*\]\]", re.DOTALL)
+_NOTE = re.compile(r"\[\[(?:(?!\]\]|\n[^\S\n]*\n).){0,2000}\]\]", re.DOTALL)
 _TITLE = re.compile(r"[^\W\d_][\w ]{0,40}:(?!\S)")
 _HEADING = re.compile(r"(?:int|ext|est|i/e|int\.?/ext)[. ]", re.IGNORECASE)
 _TRANSITION = re.compile(r"[^a-zß-öø-ÿ]*TO:")

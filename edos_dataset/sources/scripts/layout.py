@@ -13,7 +13,14 @@ from typing import NamedTuple
 import numpy as np
 
 from edos_dataset.sources.scripts.lines import Line
-from edos_dataset.sources.scripts.marks import is_direction, is_heading, is_no_name, is_place, is_transition, may_be_heading
+from edos_dataset.sources.scripts.marks import (
+    is_direction,
+    is_heading,
+    is_no_name,
+    is_place,
+    is_transition,
+    may_be_heading,
+)
 from edos_dataset.sources.scripts.speeches import Cue, Script, cue_of
 from edos_dataset.sources.subtitles.speakers import key_of
 
@@ -22,12 +29,16 @@ _WIDE = 45  # characters of a line that is hardly part of a speech in columns of
 _USUAL_INDENT = 0.03  # fraction of the names at an indent that names have
 _DENSE = 0.04  # fraction of speeches that action follows without a blank line, where documents do that
 _NOTE_LINES = 8
-_MIXED_CAPITALS = re.compile(r"\b(?:Mc|Mac|De|Di|Du|La|Le|Van|Von|O['’]|[dl]['’]|St|M[rs]s?|Dr|[a-z]{2,3}(?= ))\.?(?=[A-Z\s])")
+_MIXED_CAPITALS = re.compile(
+    r"\b(?:Mc|Mac|De|Di|Du|La|Le|Van|Von|O['’]|[dl]['’]|St|M[rs]s?|Dr|[a-z]{2,3}(?= ))\.?(?=[A-Z\s])"
+)
 _NAME = re.compile(r"[^\W_].*[\w.'’\")]|[^\W_]")
 _ENDS = re.compile(r"""[.!?…:][)"'”’]*$|[-–—]{1,2}$|\)$""")
 _OPENS = re.compile(r"""["'“‘(\[-]*[^\W_a-zß-öø-ÿ]""")
 _COLUMNS = re.compile(r"\s{4,}")
-_AUTHOR = re.compile(r"(?:an? |the )?(?:original )?(?:(?:written|screenplay|teleplay|story|script) )?(?:screenplay )?by\b", re.I)
+_AUTHOR = re.compile(
+    r"(?:an? |the )?(?:original )?(?:(?:written|screenplay|teleplay|story|script) )?(?:screenplay )?by\b", re.I
+)
 _TITLE_CASE = re.compile(r"[^\W\d_a-z][\w'’.-]*(?: (?:[^\W\d_a-z][\w'’.-]*|#?\d+|of|the|de|von|van)){0,3}")
 
 
@@ -102,15 +113,22 @@ def _candidates(lines: Sequence[Line], title_case: bool) -> Iterator[_Cue]:
 
 def _name_in(text: str, title_case: bool) -> str | None:
     """Return a line as a name, or null if it has not the form of one."""
-    if not text or len(text) > 100 or text.count(")") != text.count("(") or text[0] in "([*-–—.…\"“" or is_heading(text) or is_transition(text):
+    if (
+        not text
+        or len(text) > 100
+        or text.count(")") != text.count("(")
+        or text[0] in '([*-–—.…"“'
+        or is_heading(text)
+        or is_transition(text)
+    ):
         return None
-    bare = text.split("(", 1)[0].strip(" ^\"”*_:") if text[-1] != ":" else text[:-1].rstrip()
+    bare = text.split("(", 1)[0].strip(' ^"”*_:') if text[-1] != ":" else text[:-1].rstrip()
     if len(bare) > _LONGEST_NAME or len(bare.split()) > _MOST_WORDS or not _NAME.fullmatch(bare):
         return None
     if "(" in text and len(text) > _LONGEST_NAME + 30:
         return None
     if title_case:
-        return text if _TITLE_CASE.fullmatch(bare) else None
+        return text if _TITLE_CASE.fullmatch(bare) and text[-1] != ":" else None
     capitals = _MIXED_CAPITALS.sub("", bare)
     if not capitals.isupper() or any(mark in bare for mark in "!?;=…") or "--" in bare or ".." in bare:
         return None
@@ -219,6 +237,8 @@ def _accepted(lines: Sequence[Line], found: Sequence[_Cue], layout: Layout) -> I
 
 def _is_speaker(lines: Sequence[Line], each: _Cue, layout: Layout) -> bool:
     known, here = layout.cast[each.key] > 1, each.line.indent in layout.names
+    both = _two_names(each.line)
+    known |= both is not None and any(layout.cast[key_of(cue.name)] > 1 for cue in both[0])
     sure = known or each.cue.extended
     if not each.tight and not layout.loose and not (sure and here):
         return False
@@ -318,9 +338,7 @@ class _Reader:
                     break
                 open_note = _leaves_open(line.text, open_note)
                 part.append(line)
-            elif layout.apart and not layout.is_speech(line.indent):
-                break
-            elif blank and part and self._is_sign(line, place):
+            elif layout.apart and not layout.is_speech(line.indent) or blank and part and self._is_sign(line, place):
                 break
             else:
                 part.append(line)

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from edos_dataset.sources.parsed import refuse_more
 from edos_dataset.sources.scripts.marks import is_of_page
 
 _TAB = 8
@@ -14,6 +15,7 @@ _CONTROL = re.compile("[\0-\x08\x0e-\x1f\x7f\xa0\u2007\u202f]")
 _INVISIBLE = re.compile("[\xad\u200b\u200e\u200f\ufeff]")
 _MISREAD = re.compile("\u00c2?([\x80-\x84\x86-\x9f])")  # Windows-1252 in UTF-8, read once too often
 _DIGITS = re.compile(r"\d+")
+_MOST_LINES = 500_000  # ten times as many as the longest screenplay has
 _OF_HEADER = 8  # numbers that a running header has at least, one a page
 
 
@@ -35,9 +37,13 @@ BLANK = Line(0, "")
 def lines_of(text: str) -> list[Line]:
     """Return the lines of a plain screenplay with at most one blank line between two, without page numbers, running
     headers, and marks that a speech or a scene goes on. Where a page ends within a sentence, no blank line remains.
+
+    Raises:
+        ReadError: with the reason not_subtitles for more lines than any screenplay has.
     """
     text = _MISREAD.sub(lambda match: match[1].encode("latin-1").decode("cp1252", "ignore"), text)
     raw = [_line(line) for line in _SPLIT.split(_INVISIBLE.sub("", _CONTROL.sub(" ", text)).replace("\f", "\n"))]
+    refuse_more("lines", len(raw), _MOST_LINES)
     header = _headers(raw)
     lines: list[Line] = []
     blanks = paged = 0

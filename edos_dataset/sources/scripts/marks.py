@@ -35,11 +35,12 @@ _PAGE = re.compile(
     re.IGNORECASE,
 )
 _DIRECTION = re.compile(
-    r"\b(?:angle|close(?:[ -]?up)?s?|closer|shot|pov|p\.o\.v|view|insert|series|montage|camera|pan|zoom|intercut|cut|fade|dissolve"
-    r"|superimpose|super|title|titles?|credits?|flash(?:back|es)?|back to|on screen|screen|later|continuous|tracking|wide"
-    r"|wider|reverse|point of view|moving|beginning|omitted|resume|sequence|ext|int|meanwhile|same time|moments|scene"
-    r"|end of|begin|freeze|split|crane|aerial|establishing|inside|outside|music|sound|sfx|vfx|card|caption|subtitle|reads?"
-    r"|omit|slow motion|time cut|image|legend|act|chapter|part|episode|draft|copyright|written by|screenplay|based on)\b",
+    r"\b(?:angle|close(?:[|-]?up)?s?|closer|shot|pov|p\.o\.v|view|insert|series|montage|camera|pan|zoom"
+    r"|intercut|cut|fade|dissolve|superimpose|super|title|titles?|credits?|flash(?:back|es)?|back\sto"
+    r"|screen|later|continuous|tracking|wide|wider|reverse|point\sof\sview|moving|beginning|omitted|resume"
+    r"|sequence|ext|int|meanwhile|same\stime|moments|scene|end\sof|begin|freeze|split|crane|aerial"
+    r"|establishing|inside|outside|music|sound|sfx|vfx|card|caption|subtitle|reads?|omit|slow\smotion"
+    r"|image|legend|act|chapter|part|episode|draft|copyright|written\sby|screenplay|based\son)\b",
     re.IGNORECASE,
 )
 _NO_NAME = re.compile(
@@ -62,7 +63,9 @@ def is_heading(text: str) -> bool:
 
 def may_be_heading(text: str) -> bool:
     """Return whether a line between two blank ones is a heading without INT. or EXT.: "MEL'S DRIVE-IN--NIGHT"."""
-    return len(text) < 100 and text.isupper() and bool(_LOOSE_HEADING.fullmatch(text) or _NUMBERED_TWICE.fullmatch(text))
+    return (
+        len(text) < 100 and text.isupper() and bool(_LOOSE_HEADING.fullmatch(text) or _NUMBERED_TWICE.fullmatch(text))
+    )
 
 
 def is_transition(text: str) -> bool:

@@ -23,9 +23,11 @@ NOT_A_SCRIPT = "not_a_script"
 
 _LEAST_SHARE = 0.03  # speeches a line that is not blank, in the barest screenplay
 _LEAST_OF_TRANSCRIPT = 0.12  # the same of a transcript, as other texts have labels with a colon, too
-_LEAST_SPEECHES = 2
+_LEAST_SPEECHES, _SURELY = 2, 20
 _MARKUP = re.compile(r"<(?:!doctype\s+html|html|head|body|pre|table|p|br|div)\b", re.IGNORECASE)
-_UNSEEN = re.compile(r"<(script|style|head|title)\b[^<>]*>.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.IGNORECASE | re.DOTALL)
+_UNSEEN = re.compile(
+    r"<(script|style|head|title)\b[^<>]*>.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.IGNORECASE | re.DOTALL
+)
 _PRE = re.compile(r"<pre\b[^<>]*>(.*?)(?:</pre\s*>|\Z)", re.IGNORECASE | re.DOTALL)
 _BREAK = re.compile(r"<(?:br|/?p|/?div|/?tr|/?li|/?h[1-6]|/?center|/?table)\b[^<>]*>\n?", re.IGNORECASE)
 _TAG = re.compile(r"</?[A-Za-z!][^<>]*>")
@@ -57,6 +59,17 @@ def read_script(data: bytes, language: str = "en") -> Parsed:
     if _MARKUP.search(text, 0, _HEAD):
         text = text_of_page(text)
     return _parsed(script_of(text), encoding, confidence)
+
+
+def may_be_script(head: bytes) -> bool:
+    """Return whether a plain text that begins with these bytes, some ten thousand, surely is a screenplay: it has
+    headings of scenes, or many names above speeches. Transcripts are not recognised, as dialogues are written so, too.
+    """
+    text = head.decode("utf-8", "replace")
+    lines = lines_of(text)
+    script = read_layout(lines)
+    is_long = script.speeches >= _SURELY or any(is_heading(line.text) for line in lines)
+    return is_long and _is_script(script, lines, _LEAST_SHARE)
 
 
 def read_fountain(data: bytes, language: str = "en") -> Parsed:
@@ -122,8 +135,10 @@ def _is_script(script: Script, lines: list[Line], least: float) -> bool:
 
 def _why_not(lines: list[Line], found: Script) -> str:
     written = sum(bool(line.text) for line in lines)
-    some = f"only {found.speeches:,} of its {counted(written, 'lines')} seem to have" if found.speeches else "no line has"
-    return f"no screenplay or transcript: {some} a speaker's name above or before it"
+    if not found.speeches:
+        return "no screenplay or transcript: no line has a speaker's name above or before it"
+    some = f"only {found.speeches:,} of {counted(written, 'lines')}"
+    return f"no screenplay or transcript: {some} may be a speaker's name with speech below or behind it"
 
 
 def _parsed(script: Script, encoding: str, confidence: float, kind: str = "script") -> Parsed:

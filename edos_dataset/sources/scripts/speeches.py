@@ -17,6 +17,7 @@ _OFF_SCREEN = re.compile(
 _GOES_ON = re.compile(
     r"\W*(?:cont(?:inu(?:ed|ing|es?))?|cont\W?d|more|suite|suite et fin|mehr|forts(?:etzung)?|wieder)\W*", re.IGNORECASE
 )
+_LONGEST = 200
 _GROUP = re.compile(r"\(([^()]{0,300})\)?\s*$")
 _BRACKET = re.compile(r"[()\[\]]")
 _ENDS = re.compile(r"""[.!?…:;,"'”’–—-]\s*$""")
@@ -61,14 +62,15 @@ class Piece(NamedTuple):
 
 def cue_of(text: str) -> Cue:
     """Return the parts of the line above a speech: "JOE'S VOICE (V.O.) (CONT'D)"."""
-    name, voice, notes, extended = text.rstrip(" ^*_"), None, [], False
+    name, voice, extended = text[:_LONGEST].rstrip(" ^*_"), None, False
+    notes: list[str] = []
     while name.endswith((")", "(")) or ("(" in name and name.count("(") > name.count(")")):
         group = _GROUP.search(name)
         if group is None or not name[: group.start()].strip():
             break
         name, extended = name[: group.start()].rstrip(), True
-        for part in re.split(r"\)\s*\(|/|,", group[1]):
-            part = part.strip()
+        parts = [group[1]] if _VOICE_OVER.fullmatch(group[1].strip()) else re.split(r"[/,]", group[1])
+        for part in map(str.strip, parts):
             if _VOICE_OVER.fullmatch(part):
                 voice = VOICE_OVER
             elif _OFF_SCREEN.fullmatch(part):

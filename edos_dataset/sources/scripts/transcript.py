@@ -14,12 +14,16 @@ _MARK = re.compile(
     rf"(?P<name>(?:[\w'’.]+\s)?{_WORD}(?:[ /&,]+{_WORD}){{0,6}}|[^\W\d_])(?P<note>\s*[(\[][^()\[\]:]{{1,80}}[)\]])?"
     r"(?::(?=\s|$|[\"“'(\[A-ZÀ-Þ¿¡])|\s{4,}(?=\S))\s*"
 )
-_LABELS = frozenset(
-    "note notes title titles author authors by writer writers director directed scene scenes act cut setting set time"
-    " place date cast episode season transcript transcribed teleplay story draft source url http https email subject"
-    " from to cc re chapter part page fade int ext super insert caption music sound sfx copyright version contact"
-    " summary license licence files file copyright comment upstream-name raises args returns attributes yields parameters name id type status description example examples warning todo fixme usage output input".split()
-)
+_LONGEST = 200  # characters in which a name and its note stand
+_LABEL_WORDS = """
+note notes title titles author authors by writer writers director directed scene scenes act cut setting set time place
+date cast episode season transcript transcribed teleplay story draft source url http https email subject from to cc re
+chapter part page fade int ext super insert caption music sound sfx copyright version contact summary license licence
+files file comment raises args returns attributes yields parameters name id type status description example examples
+warning todo fixme usage output input
+"""
+_LABELS = frozenset(_LABEL_WORDS.split())
+"""First words of what stands before a colon, but is no name."""
 _CUT = re.compile(r"(?:cut|dissolve|fade|scene|diss\.)\b", re.IGNORECASE)
 _SAYS = re.compile(r"""[.!?…][)"'”’»\]]*$|[-–—]$""")
 
@@ -28,7 +32,7 @@ def marked(lines: Sequence[Line]) -> dict[int, tuple[Cue, str]]:
     """Return place → speaker and rest of the line, for the lines that begin with a name that comes back."""
     found = {}
     for place, line in enumerate(lines):
-        match = _MARK.match(line.text) if line.text and line.text[0] not in "([" else None
+        match = _MARK.match(line.text, 0, _LONGEST) if line.text and line.text[0] not in "([" else None
         if match is None or len(match["name"]) > 42 or is_heading(line.text) or is_transition(line.text):
             continue
         note = (match["note"] or "").strip()
