@@ -1,6 +1,7 @@
 """The result of a subtitle reader, and the error with which any reader refuses a file."""
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -131,14 +132,15 @@ class Parsed:
 
     def take(self, places: np.ndarray) -> "Parsed":
         """Return the lines at given positions, in that order; positions may repeat."""
+        given: dict[str, Any] = {
+            name: [values[place] for place in places.tolist()]
+            for name in GIVEN
+            if (values := getattr(self, name)) is not None
+        }
         return replace(
             self,
             texts=[self.texts[place] for place in places.tolist()],
-            **{
-                name: values and [values[place] for place in places.tolist()]
-                for name in GIVEN
-                if (values := getattr(self, name)) is not None
-            },
+            **given,
             **{name: getattr(self, name)[places] for name in ("ids", "starts", "ends", "first_blocks", "last_blocks")},
         )
 

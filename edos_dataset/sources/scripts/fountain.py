@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from edos_dataset.sources.scripts.speeches import Script, cue_of
 
 _BONEYARD = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
-_NOTE = re.compile(r"\[\[(?:(?!\]\]|\n[^\S\n]*\n).){0,2000}\]\]", re.DOTALL)
+_NOTE_MARK = re.compile(r"\[\[|\]\]|\n[^\S\n]*\n")
 _TITLE = re.compile(r"[^\W\d_][\w ]{0,40}:(?!\S)")
 _HEADING = re.compile(r"(?:int|ext|est|i/e|int\.?/ext)[. ]", re.IGNORECASE)
 _TRANSITION = re.compile(r"[^a-zß-öø-ÿ]*TO:")
 _EMPHASIS = re.compile(r"(?<!\\)(\*{1,3}|_)(?=\S)((?:(?!\1)[^\n\\]|\\.){1,2000}?)(?<=\S)\1")
 _ESCAPED = re.compile(r"\\([*_\\!@>.~#=\[\]/^])")
-_NUMBER = re.compile(r"\s*#[^#\n]{1,20}#\s*$")
 _SPLIT = re.compile(r"\r\n?|[\n\x0b\x0c\x85\u2028\u2029]")
 
 
@@ -22,7 +21,7 @@ def read_fountain_text(text: str) -> Script:
     Forced elements (`@McCLANE`, `!BANG`, `.SNIPER SCOPE`), notes, the boneyard, lyrics and both speakers of a dual
     dialogue are read as the specification says.
     """
-    lines = _SPLIT.split(_NOTE.sub("", _BONEYARD.sub("", "\n".join(_SPLIT.split(text.removeprefix("\ufeff"))))))
+    lines = _SPLIT.split(_without_notes(_BONEYARD.sub("", "\n".join(_SPLIT.split(text.removeprefix("\ufeff"))))))
     script, place = Script(), _after_title(lines)
     while place < len(lines):
         line = lines[place].strip()
@@ -36,6 +35,20 @@ def read_fountain_text(text: str) -> Script:
             continue
         place += 1
     return script
+
+
+def _without_notes(text: str) -> str:
+    """Return a text without notes, `[[...]]`, none of which goes beyond a blank line."""
+    kept, start, begin = [], 0, -1
+    for match in _NOTE_MARK.finditer(text):
+        if match[0] == "]]" and begin >= 0:
+            kept.append(text[start:begin])
+            start, begin = match.end(), -1
+        elif match[0] == "[[":
+            begin = begin if begin >= 0 else match.start()
+        elif match[0] != "]]":
+            begin = -1
+    return "".join([*kept, text[start:]])
 
 
 def is_fountain_heading(line: str, before: str) -> bool:

@@ -39,6 +39,7 @@ _COLUMNS = re.compile(r"\s{4,}")
 _AUTHOR = re.compile(
     r"(?:an? |the )?(?:original )?(?:(?:written|screenplay|teleplay|story|script) )?(?:screenplay )?by\b", re.I
 )
+_SHORT_FORM = re.compile(r"\b(?:\w{1,3}|SGT|CAPT)\.$")
 _TITLE_CASE = re.compile(r"[^\W\d_a-z][\w'’.-]*(?: (?:[^\W\d_a-z][\w'’.-]*|#?\d+|of|the|de|von|van)){0,3}")
 
 
@@ -132,7 +133,7 @@ def _name_in(text: str, title_case: bool) -> str | None:
     capitals = _MIXED_CAPITALS.sub("", bare)
     if not capitals.isupper() or any(mark in bare for mark in "!?;=…") or "--" in bare or ".." in bare:
         return None
-    if bare[-1] == "." and not re.search(r"(?:\b\w{1,3}|\bSGT|\bCAPT)\.$", bare):
+    if bare[-1] == "." and not _SHORT_FORM.search(bare):
         return None
     return None if bare.endswith(",") or sum(map(str.isalpha, bare)) * 2 < len(bare.replace(" ", "")) else text
 
@@ -321,7 +322,8 @@ class _Reader:
 
     def _block(self, start: int) -> Iterator[Line]:
         """Yield the lines of the speech that begins at a place, and go to its end."""
-        layout, part, open_note, blank = self._layout, [], False, False
+        layout, open_note, blank = self._layout, False, False
+        part: list[Line] = []
         place = start
         while place < len(self._lines):
             line = self._lines[place]

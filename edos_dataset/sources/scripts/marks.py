@@ -6,32 +6,34 @@ _TIME = (
     r"(?:day|night|morning|evening|afternoon|dawn|dusk|noon|midnight|sunrise|sunset|twilight|later|continuous"
     r"|same(?: time)?|moments? later|jour|nuit|matin|soir|tag|nacht|abend|morgen|día|noche|giorno|notte)"
 )
-_NUMBER = r"(?:[A-Z]{0,2}\d{1,4}[A-Z]{0,3}[.)]?(?:\s*[-–]\s*\d{1,4}[A-Z]?)?\s+)?"
+_NUMBER = r"(?:[A-Z]{0,2}\d{1,4}[A-Z]{0,3}[.)]?(?:\s{0,3}[-–]\s{0,3}\d{1,4}[A-Z]?)?\s{1,40})?"
 _PLACE = (
     r"(?:int|ext|i/e|e/i|est|interior|exterior|intérieur|interieur|extérieur|exterieur|innen|au(?:ss|ß)en|interno|esterno"
     r"|interiör|exteriör)"
 )
-HEADING = re.compile(rf"{_NUMBER}\W?{_PLACE}(?:\.|\s*[:/-]|\s+)(?=.*\w)", re.IGNORECASE)
+HEADING = re.compile(rf"{_NUMBER}\W?{_PLACE}(?:\.|\s{{0,4}}[:/-]|\s)\W{{0,20}}\w", re.IGNORECASE)
 """The heading of a scene: "12A INT. KITCHEN - NIGHT"."""
 
-_LOOSE_HEADING = re.compile(rf".*\w.*(?:[-–—.,]|\s\()\s*(?:[\w'’]+\s+){{0,3}}{_TIME}\W*", re.IGNORECASE)
-_NUMBERED_TWICE = re.compile(r"([A-Z]?\d{1,3}[A-Z]?)[.)]?\s+\S.*\s\1[.)]?")
+_AT_A_TIME = re.compile(
+    rf"\w.{{0,9}}?[-–—.,(]\s{{0,3}}(?:[\w'’]{{1,20}}\s{{1,3}}){{0,3}}{_TIME}\W{{0,5}}$", re.IGNORECASE
+)
+_NUMBERED_TWICE = re.compile(r"([A-Z]?\d{1,3}[A-Z]?)[.)]?\s{1,40}\S.*\s\1[.)]?")
 _ACT = re.compile(
-    r"\W*(?:(?:act|akt|acte)\s+(?:[ivx\d]{1,5}|one|two|three|four|five)"
-    r"|(?:scene|scène|szene|escena|scena)\s*(?:[ivx\d]{1,5}\b|one|two|three|four|five|[:.-]|change|break).*"
-    r"|(?:opening|closing|end)\s+(?:credits|titles?|scene)|teaser|cold open|prologue|epilogue|tag)\b.*",
+    r"\W{0,4}(?:(?:act|akt|acte)\s{1,4}(?:[ivx\d]{1,5}|one|two|three|four|five)\b"
+    r"|(?:scene|scène|szene|escena|scena)\s{0,4}(?:[ivx\d]{1,5}\b|one\b|two\b|three\b|four\b|five\b|[:.-]|change|break)"
+    r"|(?:opening|closing|end)\s{1,4}(?:credits|titles?|scene)\b|(?:teaser|cold open|prologue|epilogue|tag)\W{0,4}$)",
     re.IGNORECASE,
 )
 _TRANSITION = re.compile(
-    r"\W*(?:(?:[\w'’-]+\s+){0,4}(?:cut|dissolve|fade|wipe|iris|match cut|smash cut|jump cut|segue|flash|pan|back)s?"
-    r"(?:\s+(?:back|in|out|to|up|on|from|into|down|through|white|black))*\W*"
-    r"|.{0,60}\bTO\s*:|the end|fin|ende|fondu.{0,30}|coupe?z?.{0,20}|over(?:black)?:?)\W*",
+    r"\W{0,4}(?:(?:[\w'’-]{1,20}\s{1,4}){0,4}(?:cut|dissolve|fade|wipe|iris|segue|flash|pan|back)s?"
+    r"(?:\s{1,4}(?:back|in|out|to|up|on|from|into|down|through|white|black)){0,4}"
+    r"|.{0,60}\bTO\s{0,4}:|the end|fin|ende|fondu.{0,30}|coupez?.{0,20}|over(?:black)?:?)\W{0,20}",
     re.IGNORECASE,
 )
 _PAGE = re.compile(
-    r"\W*(?:(?:page\s*)?[a-z]?\d{1,4}[a-z]?\W*|\(?(?:more|mehr|suite|a suivre)\)?\W*"
-    r"|(?:[A-Z]{0,2}\d{1,4}[A-Z]{0,3}\W*)?\W*cont(?:inued|inues|'d|’d)?\W*(?:[\d\W]|[A-Z]\d|\d[A-Z])*"
-    r"|rev(?:ised|isions?|\.).{0,50}|.{0,40}\b(?:draft|revision|revised)\b.{0,40}\d.{0,20})",
+    r"\W{0,20}(?:(?:page\s{0,4})?[a-z]?\d{1,4}[a-z]?|\(?(?:more|mehr|suite|a suivre)\)?"
+    r"|(?:[A-Z]{0,2}\d{1,4}[A-Z]{0,3}\W{1,20})?cont(?:inued|inues|['’]d)?\b(?:\W{1,20}[A-Z]?\d{1,4}[A-Z]?){0,3}"
+    r"|rev(?:ised|isions?|\.).{0,50}|.{0,40}\b(?:draft|revision|revised)\b.{0,40}\d.{0,20})\W{0,20}",
     re.IGNORECASE,
 )
 _DIRECTION = re.compile(
@@ -51,21 +53,19 @@ _NO_NAME = re.compile(
 _PLACES = re.compile(
     r"\b(?:room|office|house|street|kitchen|corridor|hall|hallway|road|car|bedroom|bathroom|lobby|bridge|alley|roof|rooftop"
     r"|building|apartment|church|school|bar|restaurant|park|beach|forest|desert|city|town|airport|station|hospital|den"
-    r"|garage|basement|attic|yard|backyard|door|window|night|day|morning|evening|dawn|dusk|afternoon|door|wall|floor)\W*$",
+    r"|garage|basement|attic|yard|backyard|door|window|night|day|morning|evening|dawn|dusk|afternoon|door|wall|floor)\W{0,5}$",
     re.IGNORECASE,
 )
 
 
 def is_heading(text: str) -> bool:
     """Return whether a line surely is the heading of a scene, an act or a part."""
-    return bool(HEADING.match(text)) or (len(text) < 80 and _ACT.fullmatch(text) is not None)
+    return bool(HEADING.match(text)) or (len(text) < 80 and _ACT.match(text) is not None)
 
 
 def may_be_heading(text: str) -> bool:
     """Return whether a line between two blank ones is a heading without INT. or EXT.: "MEL'S DRIVE-IN--NIGHT"."""
-    return (
-        len(text) < 100 and text.isupper() and bool(_LOOSE_HEADING.fullmatch(text) or _NUMBERED_TWICE.fullmatch(text))
-    )
+    return len(text) < 100 and text.isupper() and bool(_AT_A_TIME.search(text) or _NUMBERED_TWICE.fullmatch(text))
 
 
 def is_transition(text: str) -> bool:

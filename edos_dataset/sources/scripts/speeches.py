@@ -10,15 +10,18 @@ from edos_dataset.text import normal_form
 VOICE_OVER, OFF_SCREEN = "voice-over", "off-screen"
 """How a speaker who is not seen is heard: over the scene, or from somewhere near."""
 
-_VOICE_OVER = re.compile(r"v\W{0,2}\s?[o0]\b\W*|voice\W?over|vo\b|narration", re.IGNORECASE)
+_VOICE_OVER = re.compile(r"v\W{0,2}\s?[o0]\b\W{0,4}|voice\W?over|vo\b|narration", re.IGNORECASE)
 _OFF_SCREEN = re.compile(
-    r"[o0]\W{0,2}\s?[sc]\b\W*|off\b(?:[\s-]?(?:screen|camera|stage))?|(?:voix )?off\b|hors[- ]champ", re.IGNORECASE
+    r"[o0]\W{0,2}\s?[sc]\b\W{0,4}|off\b(?:[\s-]?(?:screen|camera|stage))?|(?:voix )?off\b|hors[- ]champ", re.IGNORECASE
 )
 _GOES_ON = re.compile(
-    r"\W*(?:cont(?:inu(?:ed|ing|es?))?|cont\W?d|more|suite|suite et fin|mehr|forts(?:etzung)?|wieder)\W*", re.IGNORECASE
+    r"\W{0,4}(?:cont(?:inu(?:ed|ing|es?))?|cont\W?d|more|suite|suite et fin|mehr|forts(?:etzung)?|wieder)\W{0,4}",
+    re.IGNORECASE,
 )
 _LONGEST = 200
-_GROUP = re.compile(r"\(([^()]{0,300})\)?\s*$")
+_CONTINUED = re.compile(r"[\s(,–—-]{0,4}\bcont(?:inu(?:ed|ing)|['’.]?d)?\W{0,4}$", re.IGNORECASE)
+_UNSEEN = re.compile(r"[\s,-]{1,4}(?:(v\.\s?[o0]\.?)|[o0]\.\s?[sc]\.?)$", re.IGNORECASE)
+_COMMAS = re.compile(r"[/,]")
 _BRACKET = re.compile(r"[()\[\]]")
 _ENDS = re.compile(r"""[.!?…:;,"'”’–—-]\s*$""")
 _SPACES = re.compile(r"\s+")
@@ -64,21 +67,20 @@ def cue_of(text: str) -> Cue:
     """Return the parts of the line above a speech: "JOE'S VOICE (V.O.) (CONT'D)"."""
     name, voice, extended = text[:_LONGEST].rstrip(" ^*_"), None, False
     notes: list[str] = []
-    while name.endswith((")", "(")) or ("(" in name and name.count("(") > name.count(")")):
-        group = _GROUP.search(name)
-        if group is None or not name[: group.start()].strip():
+    while "(" in name and (name.endswith((")", "(")) or name.count("(") > name.count(")")):
+        before, _, group = name.rpartition("(")
+        if not before.strip() or ")" in group.rstrip(" )"):
             break
-        name, extended = name[: group.start()].rstrip(), True
-        parts = [group[1]] if _VOICE_OVER.fullmatch(group[1].strip()) else re.split(r"[/,]", group[1])
-        for part in map(str.strip, parts):
+        name, group, extended = before.rstrip(), group.rstrip(" )"), True
+        for part in map(str.strip, [group] if _VOICE_OVER.fullmatch(group.strip()) else _COMMAS.split(group)):
             if _VOICE_OVER.fullmatch(part):
                 voice = VOICE_OVER
             elif _OFF_SCREEN.fullmatch(part):
                 voice = OFF_SCREEN
             elif part and not _GOES_ON.fullmatch(part):
                 notes.insert(0, part)
-    name = re.sub(r"\W*\bcont(?:inu(?:ed|ing)|['’.]?d)?\W*$", "", name, flags=re.IGNORECASE) if " " in name else name
-    bare = re.sub(r"[\s,-]+(?:(v\.\s?[o0]\.?)|[o0]\.\s?[sc]\.?)$", "", name, flags=re.IGNORECASE)
+    name = _CONTINUED.sub("", name) if " " in name else name
+    bare = _UNSEEN.sub("", name)
     if bare != name and bare:
         voice, name, extended = VOICE_OVER if "v" in name[len(bare) :].lower() else OFF_SCREEN, bare, True
     return Cue(_SPACES.sub(" ", name).strip(" :-–—*_"), voice, ", ".join(notes) or None, extended)

@@ -9,10 +9,12 @@ from edos_dataset.sources.scripts.marks import is_heading, is_transition, may_be
 from edos_dataset.sources.scripts.speeches import Cue, Script, cue_of
 from edos_dataset.sources.subtitles.speakers import key_of
 
-_WORD = r"(?:[^\W\d_a-zß-öø-ÿ][\w'’.&#-]*|#?\d{1,3}|of|the|and|de|la|le|von|van|del|der|et|und|y|e)"
+_WORD = r"(?:[^\W\d_a-zß-öø-ÿ][\w'’.#-]{0,30}|#?\d{1,3}|of|the|and|de|la|le|von|van|del|der|et|und|y|e)"
+_NAME = rf"(?:[\w'’.]{{1,20}}\s)?{_WORD}(?:[ /&,]{{1,3}}{_WORD}){{0,6}}|[^\W\d_]"
 _MARK = re.compile(
-    rf"(?P<name>(?:[\w'’.]+\s)?{_WORD}(?:[ /&,]+{_WORD}){{0,6}}|[^\W\d_])(?P<note>\s*[(\[][^()\[\]:]{{1,80}}[)\]])?"
-    r"(?::(?=\s|$|[\"“'(\[A-ZÀ-Þ¿¡])|\s{4,}(?=\S))\s*"
+    rf"(?P<name>{_NAME})"
+    r"(?P<note>\s{0,3}[(\[][^()\[\]:]{1,80}[)\]])?"
+    r"(?::(?=\s|$|[\"“'(\[A-ZÀ-Þ¿¡])|\s{4,60}(?=\S))\s{0,60}"
 )
 _LONGEST = 200  # characters in which a name and its note stand
 _LABEL_WORDS = """

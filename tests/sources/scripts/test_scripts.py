@@ -150,11 +150,14 @@ def test_action_without_a_blank_line_is_told_by_its_width() -> None:
     ]
 
 
-SIDE_BY_SIDE = COLUMNS + """
+SIDE_BY_SIDE = (
+    COLUMNS
+    + """
                     ANNA                          BEN
                I hate you.                   I love you.
                You know it.                  You know that.
 """
+)
 
 
 def test_two_speeches_side_by_side_are_two() -> None:
@@ -192,7 +195,9 @@ def test_numbers_are_pages_except_right_below_a_name() -> None:
 
 
 def test_capitals_that_a_program_put_in_a_line_of_their_own_are_not_a_name() -> None:
-    broken = COLUMNS.replace("(beat; she looks\n                    away)", "(beat; she looks\n\n                         AWAY)")
+    broken = COLUMNS.replace(
+        "(beat; she looks\n                    away)", "(beat; she looks\n\n                         AWAY)"
+    )
     assert (1, "ANNA", "beat; she looks AWAY", "Never mind.") in read(broken)
 
 
