@@ -219,6 +219,22 @@ MANY = {
     "ttml": _many(".ttml", "<tt><body><div>", '<p begin="{n}s" end="{n}.9s">No<br/>{n}</p>', "</div></body></tt>"),
     "sami": _many(".smi", "<SAMI>", "<SYNC Start={n}000><P Class=EN>No {n}."),
     "lrc": _many(".lrc", "", "[{n}:00.00][{n}:30.00]No {n}.\n"),
+    "screenplay": _many(
+        ".html",
+        "<pre>\n  INT. A - DAY\n",
+        "\n  He goes {n}.\n\n           ANN{s}\n      (low)\n       No {n}.\n",
+        "</pre>",
+    ),
+    "script of names": _many(".html", "<pre>\nANN\n", "ANN{s}\n", "</pre>"),
+    "notes never closed": _many(".html", "<pre>\nANN\n", "ANN{s}\n(no {n}\n((\n", "</pre>"),
+    "transcript of a play": _many(".html", "<pre>\n", "ANN{s}: (low) No {n}. (Goes.) Yes!\n", "</pre>"),
+    "fountain": _many(".fountain", "INT. A\n\n", "ANN{s}\n(low)\nNo *{n}*. [[\n\n"),
+    "final draft": _many(
+        ".fdx",
+        "<FinalDraft><Content>",
+        '<Paragraph Type="Character"><Text>ANN{s}</Text></Paragraph><Paragraph Type="Dialogue"><Text>No.</Text></Paragraph>',
+        "</Content></FinalDraft>",
+    ),
 }
 
 FUNCTIONS = {

@@ -99,14 +99,24 @@ def test_unnest_empty(table):
     assert flat.type == TURN
 
 
+def fields_of_turns(schema):
+    return {field.name: field.type for field in schema.field("turns").type.value_type}
+
+
 @pytest.mark.parametrize("config", CONFIGS)
 def test_arrow_schema_and_features_agree(config):
-    assert arrow_schema(config).names == list(COLUMNS)
+    assert arrow_schema(config).names == list(COLUMNS[:4] + COLUMNS[6:] if config == "scripts" else COLUMNS)
     assert Features.from_arrow_schema(arrow_schema(config)) == features(config)
     run = DIALOGUES if config == "os" else LABELLED
-    for name in COLUMNS:
+    for name in arrow_schema(config).names:
         assert arrow_schema(config).field(name).type == run.field(name).type or name == "turns"
-    assert arrow_schema(config).field("turns").type.value_type == run.field("turns").type.value_type
+    published = fields_of_turns(arrow_schema(config))
+    assert published.items() <= fields_of_turns(run).items()
+    of_scripts = {"scene", "manner", "voice"}
+    if config == "scripts":
+        assert of_scripts < set(published)
+    else:
+        assert set(fields_of_turns(run)) - set(published) == of_scripts
 
 
 @pytest.mark.parametrize("config", ["edos", "edos_initial"])
@@ -187,7 +197,7 @@ def test_a_config_has_the_labels_that_the_registry_says(config):
 
 
 def test_lists_of_configs_come_from_the_registry():
-    assert CONFIGS == tuple(REGISTRY)[:3] == ("edos", "edos_initial", "os")
+    assert CONFIGS == tuple(REGISTRY)[:4] == ("edos", "edos_initial", "os", "scripts")
     assert TURN_LABEL_CONFIGS == ("edos", "edos_initial")
     assert LAST_TURN_LABEL_CONFIGS == ("amt_seed", "extended")
     assert all(config.description and config.command.startswith("edos ") for config in REGISTRY.values())

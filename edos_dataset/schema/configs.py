@@ -319,8 +319,10 @@ CONFIGS: tuple[str, ...] = tuple(name for name, config in REGISTRY.items() if co
 BOOK_CONFIGS: tuple[str, ...] = tuple(map(books_config, BOOK_LANGUAGES))
 """The configs that a pipeline of books may end in."""
 
-TURN_LABEL_CONFIGS: tuple[str, ...] = tuple(name for name in CONFIGS if REGISTRY[name].labelled == "turns")
-"""The configs of CONFIGS with a label on every turn."""
+TURN_LABEL_CONFIGS: tuple[str, ...] = tuple(
+    name for name in CONFIGS if REGISTRY[name].labelled == "turns" and name != SCRIPTS
+)
+"""The configs of subtitles in CONFIGS with a label on every turn."""
 
 LAST_TURN_LABEL_CONFIGS: tuple[str, ...] = tuple(
     name for name, config in REGISTRY.items() if config.labelled == "last turn"

@@ -209,6 +209,33 @@ KINDS: dict[str, tuple[str, list[bytes], list[bytes]]] = {
         [b"[ti:x]\n[offset:+250]\n" + stamped("[00:0{n}.00][00:1{n}.5]{t} <00:01.50>x\n")],
         [*ANY, b"[00:01]", b"[offset:-9999999]\n"],
     ),
+    "screenplay": (
+        ".html",
+        [
+            b"<html><pre>\n    INT. HOUSE - DAY\n\n    He waits.\n\n"
+            + stamped("{s:>22} ANNA (V.O.)\n                  (low)\n          {t}\n\n    He goes. {n}.\n\n")
+            + b"</pre></html>",
+            b"Scene 1\n\n" + stamped("ANNA: (low) {t}\nBen: {t}\n"),
+        ],
+        [*ANY, b"CUT TO:\n", b"(", b")", b"\n\n", b"ANNA\n", b"(MORE)\n", b"<b>", b"</pre>", b"\t\t", b"12.\n", b"[["],
+    ),
+    "fountain": (
+        ".fountain",
+        [b"Title: x\n\n.HOUSE\n\n" + stamped("@Anna{n} ^\n(low)\n{t} *so* [[no]]\n\n!BANG\n\n")],
+        [*ANY, b"/*", b"*/", b"[[", b"]]", b"@", b"\n\n", b"~", b"**", b"\\", b"  \n"],
+    ),
+    "final draft": (
+        ".fdx",
+        [
+            b"<FinalDraft><Content>"
+            + stamped(
+                '<Paragraph Type="Character"><Text>AN</Text><Text>NA</Text></Paragraph>'
+                '<Paragraph Type="Dialogue"><Text>{t}</Text></Paragraph>'
+            )
+            + b"</Content></FinalDraft>"
+        ],
+        [*XML, b"<DualDialogue>", b"<Text>", b' Type="Scene Heading"', b"<Paragraph>", b"</Content>"],
+    ),
 }
 
 
@@ -223,7 +250,7 @@ def check_timed(data: bytes, suffix: str) -> None:
         return
     kind = formats()[parsed.kind or format.kind]
     check_lines(parsed)
-    if not kind.whole_sentences:
+    if not (kind.whole_sentences or kind.scripted):
         check_lines(name_speakers(one_language(parsed, "en")))
 
 
