@@ -232,7 +232,8 @@ MANY = {
     "final draft": _many(
         ".fdx",
         "<FinalDraft><Content>",
-        '<Paragraph Type="Character"><Text>ANN{s}</Text></Paragraph><Paragraph Type="Dialogue"><Text>No.</Text></Paragraph>',
+        '<Paragraph Type="Character"><Text>ANN{s}</Text></Paragraph>'
+        '<Paragraph Type="Dialogue"><Text>No {n}.</Text></Paragraph>',
         "</Content></FinalDraft>",
     ),
 }

@@ -39,6 +39,7 @@ _COLUMNS = re.compile(r"\s{4,}")
 _AUTHOR = re.compile(
     r"(?:an? |the )?(?:original )?(?:(?:written|screenplay|teleplay|story|script) )?(?:screenplay )?by\b", re.I
 )
+_DOES = re.compile(r"[a-zß-öø-ÿ]+s")
 _SHORT_FORM = re.compile(r"\b(?:\w{1,3}|SGT|CAPT)\.$")
 _TITLE_CASE = re.compile(r"[^\W\d_a-z][\w'’.-]*(?: (?:[^\W\d_a-z][\w'’.-]*|#?\d+|of|the|de|von|van)){0,3}")
 
@@ -257,6 +258,8 @@ def _is_speaker(lines: Sequence[Line], each: _Cue, layout: Layout) -> bool:
     below = lines[each.speech]
     if layout.apart and not below.text.startswith("("):
         return layout.is_speech(below.indent)
+    if not sure and layout.dense and len(below.text) > layout.width + 3:
+        return False
     return sure or indented or not below.text[:1].islower()
 
 
@@ -328,7 +331,7 @@ class _Reader:
         while place < len(self._lines):
             line = self._lines[place]
             if not line.text:
-                if not layout.apart and part and not open_note:
+                if not layout.apart and not open_note and not self._goes_on(place + 1, part):
                     break
                 blank = True
                 place += 1
@@ -350,15 +353,33 @@ class _Reader:
         self._place = place if len(kept) == len(part) else self._place_of(start, len(kept))
         yield from _closed(kept)
 
+    def _goes_on(self, place: int, part: Sequence[Line]) -> bool:
+        """Return whether a speech goes on after a blank line where indents do not tell: only notes were read so far, or
+        a note or capitals were moved into a line of their own in the column of names.
+        """
+        if not part or all(line.text.startswith("(") for line in part):
+            return True
+        line = self._lines[place] if place < len(self._lines) else Line(0, "")
+        if line.indent <= self._layout.action + 2 or place in self._cues:
+            return False
+        return line.text.startswith("(") or (line.text.isupper() and not _ENDS.search(part[-1].text))
+
     def _is_note_here(self, line: Line, part: Sequence[Line]) -> bool:
         """Return whether a bracket after a blank line is a note in a speech rather than a line of action."""
-        return not part or (self._layout.apart and self._layout.is_speech(line.indent))
+        if not self._layout.apart:
+            return not part or line.indent > self._layout.action + 2
+        return not part or self._layout.is_speech(line.indent)
 
     def _is_sign(self, line: Line, place: int) -> bool:
         """Return whether a line in capitals between blank lines is no speech: "LATER"."""
         if not line.text.isupper() or self._text_at(place + 1):
             return False
         return may_be_heading(line.text) or is_direction(line.text) or line.indent > self._layout.speech + 30
+
+    def _acts(self, text: str) -> bool:
+        """Return whether a line says what somebody of the cast does: "Joel hangs up"."""
+        words = text.split(" ", 2)
+        return len(words) > 1 and key_of(words[0]) in self._layout.cast and _DOES.fullmatch(words[1]) is not None
 
     def _place_of(self, start: int, number: int) -> int:
         """Return the place after a number of lines that are not blank."""
@@ -380,7 +401,8 @@ class _Reader:
                 before = part[place - 1].text
                 room = width - 4 - len(before)
                 word = line.text.split(" ", 1)[0]
-                if _ENDS.search(before) and _OPENS.match(line.text) and len(word) + 1 <= room:
+                short = len(word) + 1 <= room and (_OPENS.match(line.text) or len(word) + 9 <= room)
+                if _ENDS.search(before) and (short or self._acts(line.text)):
                     end = place
                     break
             if len(line.text) > width + 3 and place >= start:
