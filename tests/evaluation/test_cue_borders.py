@@ -27,8 +27,8 @@ def table(sentences):
             "dash": False,
             "speaker": None,
         }
-        for name, value in values.items():
-            rows[name].append(value)
+        for name, column in rows.items():
+            column.append(values.get(name))
     return pa.table({"film": ["friends/s01e01"], "sentences": nest([0, len(sentences)], LINE, rows)})
 
 

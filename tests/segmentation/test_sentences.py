@@ -13,6 +13,10 @@ from edos_dataset.segmentation.sentences import SplitSentences
 Block = tuple[float, float, str]
 
 
+NO_SCRIPT = dict.fromkeys(("scene", "manner", "voice"))
+"""What only screenplays tell."""
+
+
 def lines_table(*documents: list[Block], kind: str = "subtitle", language: str = "en") -> pa.Table:
     """Make documents of (start, end, text) blocks; lines are parted by a line feed, "- " is a dash and "@NAME " a
     speaker.
@@ -38,7 +42,8 @@ def lines_table(*documents: list[Block], kind: str = "subtitle", language: str =
                 )
         lengths.append(len(rows) - before)
     offsets = [sum(lengths[:stop]) for stop in range(len(lengths) + 1)]
-    columns = {field.name: [row[place] for row in rows] for place, field in enumerate(LINE)}
+    names = [field.name for field in LINE][: len(rows[0]) if rows else None]
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
     base = {
         "document_id": [f"d{index}" for index in range(len(documents))],
         "film": ["f"] * len(documents),
@@ -151,6 +156,7 @@ def test_fields_come_from_the_first_and_the_last_line() -> None:
             "last_block": 0,
             "dash": False,
             "speaker": "TOM",
+            **NO_SCRIPT,
         },
         {
             "id": 2,
@@ -161,6 +167,7 @@ def test_fields_come_from_the_first_and_the_last_line() -> None:
             "last_block": 1,
             "dash": False,
             "speaker": None,
+            **NO_SCRIPT,
         },
         {
             "id": 3,
@@ -171,6 +178,7 @@ def test_fields_come_from_the_first_and_the_last_line() -> None:
             "last_block": 2,
             "dash": True,
             "speaker": None,
+            **NO_SCRIPT,
         },
         {
             "id": 4,
@@ -181,6 +189,7 @@ def test_fields_come_from_the_first_and_the_last_line() -> None:
             "last_block": 2,
             "dash": True,
             "speaker": None,
+            **NO_SCRIPT,
         },
     ]
     assert [sentence["id"] for sentence in second] == [1, 2]

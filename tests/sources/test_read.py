@@ -90,7 +90,7 @@ def test_a_document_of_each_kind(tmp_path: Path) -> None:
         "first_block": 1,
         "last_block": 1,
         "dash": False,
-        "speaker": None,
+        **dict.fromkeys(("speaker", "scene", "manner", "voice")),
     }
     assert (second["document_id"], second["film"], second["source"]["genres"], second["source"]["year"]) == (
         "s/a.srt",

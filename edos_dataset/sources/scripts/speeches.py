@@ -19,6 +19,7 @@ _GOES_ON = re.compile(
     re.IGNORECASE,
 )
 _LONGEST = 200
+_LONGEST_OPEN = 1000  # characters of a note that is never closed
 _CONTINUED = re.compile(r"[\s(,–—-]{0,4}\bcont(?:inu(?:ed|ing)|['’.]?d)?\W{0,4}$", re.IGNORECASE)
 _UNSEEN = re.compile(r"[\s,-]{1,4}(?:(v\.\s?[o0]\.?)|[o0]\.\s?[sc]\.?)$", re.IGNORECASE)
 _COMMAS = re.compile(r"[/,]")
@@ -155,7 +156,7 @@ def split_notes(text: str, first: str | None = None) -> Iterator[tuple[str | Non
 
 
 def _brackets(text: str) -> Iterator[tuple[int, int]]:
-    """Yield begin and end of the outermost brackets; one that is never closed is none."""
+    """Yield begin and end of the outermost brackets; the last may never be closed."""
     depth = begin = 0
     for match in _BRACKET.finditer(text):
         if match[0] in "([":
@@ -165,6 +166,8 @@ def _brackets(text: str) -> Iterator[tuple[int, int]]:
             depth -= 1
             if not depth:
                 yield begin, match.end()
+    if depth and len(text) - begin < _LONGEST_OPEN:
+        yield begin, len(text) + 1
 
 
 def _tidy(text: str) -> str:

@@ -45,7 +45,8 @@ def sentences_table(*documents: list[str]) -> pa.Table:
                 )
         lengths.append(len(rows) - before)
     offsets = [sum(lengths[:stop]) for stop in range(len(lengths) + 1)]
-    columns = {field.name: [row[place] for row in rows] for place, field in enumerate(LINE)}
+    names = [field.name for field in LINE][: len(rows[0]) if rows else None]
+    columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
     base = {
         "document_id": [f"d{index}" for index in range(len(documents))],
         "film": ["f"] * len(documents),
