@@ -34,7 +34,7 @@ from edos_dataset.sources.names import (
     spell_out_path,
 )
 from edos_dataset.sources.parsed import ReadError
-from edos_dataset.sources.scripts import NotAScriptError
+from edos_dataset.sources.scripts import NotAScriptError, read_script
 from edos_dataset.sources.subtitles.reading import OF_PICTURES, PICTURE_SUFFIXES, PICTURES
 from edos_dataset.sources.subtitles.transcripts import NotATranscriptError
 from edos_dataset.sources.walk import Entry, Found, walk
@@ -161,7 +161,8 @@ def _shown_by_content(named: Named, entry: Entry) -> Named | str:
 
 
 def _begins_as_chat(entry: Entry) -> bool:
-    """Return whether the first lines of a large text show a chat; false where the whole file must be read to know.
+    """Return whether the first lines of a large text show a chat; false where the whole file must be read to know, and
+    for a screenplay.
 
     Raises:
         NotAChatError: they show something else.
@@ -172,8 +173,12 @@ def _begins_as_chat(entry: Entry) -> bool:
         head = file.read(_BEGINNING)
     try:
         return head[:2] != GZIP and check_beginning(head[: head.rfind(b"\n") + 1])
-    except NotAChatError:
-        raise
+    except NotAChatError as error:
+        try:
+            read_script(head)
+        except ReadError as other:
+            raise NotAChatError(error.reason, f"{error.detail}; {other.detail}") from error
+        return False
     except ReadError:  # the cut may be within a character
         return False
 

@@ -79,6 +79,14 @@ def test_texts_and_pages_are_known_by_their_content(folder: Path) -> None:
     assert "no screenplay" in reasons["scripts/index.html"] and "no screenplay" in reasons["scripts/readme.txt"]
 
 
+def test_large_texts_are_known_by_their_beginning(tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text(FOUNTAIN * 500)
+    (tmp_path / "novel.txt").write_text("It was late, and nobody came to the door.\n\n" * 2_000)
+    found = find_films([tmp_path], "en")
+    assert [row["film"].rpartition("/")[2] for row in found.films.to_pylist()] == ["long.txt"]
+    assert "no screenplay" in found.skipped[0][1]
+
+
 def test_who_speaks_where_and_how_reaches_the_turns(folder: Path) -> None:
     stages = [ReadFilms(), CleanLines(), SplitSentences(), SegmentTurns(scorer="rules"), SegmentDialogues(scenes=None)]
     table = run(stages, find_films([folder], "en").films)
