@@ -23,6 +23,8 @@ STAGES = [
     {"stage": "read", "unit": "files", "read": 1200, "kept": 1198, "rejected": {"empty": 2}},
     {"stage": "clean", "unit": "turns", "read": 9000, "kept": 9000, "rejected": {}},
 ]
+OF_SUBTITLES = CONFIGS[:3]
+
 MODEL = {
     "metrics": {
         "test (own split)": {"accuracy": 0.515, "macro_f1": 0.4, "top_3_accuracy": 0.75, "ece": 0.02, "examples": 3221}
@@ -31,7 +33,7 @@ MODEL = {
 }
 
 
-def card(tmp_path, configs=CONFIGS, films=FILMS, models=None, stages=(), **facts):
+def card(tmp_path, configs=OF_SUBTITLES, films=FILMS, models=None, stages=(), **facts):
     folder = tmp_path / "edos"
     text = dataset_card(publish(folder, films, configs), "de", models or {}, stages, **facts)
     _, header, body = text.split("---\n", 2)
@@ -43,13 +45,13 @@ def test_header(tmp_path):
     assert header["language"] == ["de"]
     assert header["license"] == "other"
     assert header["size_categories"] == ["n<1K"]
-    assert [config["config_name"] for config in header["configs"]] == list(CONFIGS)
-    assert [config.get("default", False) for config in header["configs"]] == [True] + [False] * (len(CONFIGS) - 1)
+    assert [config["config_name"] for config in header["configs"]] == list(OF_SUBTITLES)
+    assert [config.get("default", False) for config in header["configs"]] == [True, False, False]
 
 
 def test_numbers(tmp_path):
     header, _, folder = card(tmp_path)
-    assert [info["config_name"] for info in header["dataset_info"]] == list(CONFIGS)
+    assert [info["config_name"] for info in header["dataset_info"]] == list(OF_SUBTITLES)
     for info in header["dataset_info"]:
         assert {split["name"]: split["num_examples"] for split in info["splits"]} == {"train": 5, "test": 2}
         assert info["dataset_size"] == sum(split["num_bytes"] for split in info["splits"])
@@ -60,7 +62,7 @@ def test_numbers(tmp_path):
 def test_every_file_belongs_to_one_split(tmp_path):
     header, _, folder = card(tmp_path)
     files = [path.relative_to(folder).as_posix() for path in folder.rglob("*.parquet")]
-    assert len(files) == len(CONFIGS) * 2
+    assert len(files) == len(OF_SUBTITLES) * 2
     for file in files:
         owners = [
             (config["config_name"], entry["split"])
@@ -74,11 +76,11 @@ def test_every_file_belongs_to_one_split(tmp_path):
 @pytest.mark.parametrize("configs", [["os"], ["os", "edos_initial", "edos"], ["edos_initial"]])
 def test_default_is_the_first_of_those_that_are_there(tmp_path, configs):
     header, body, _ = card(tmp_path, configs)
-    names = [name for name in CONFIGS if name in configs]
+    names = [name for name in OF_SUBTITLES if name in configs]
     assert [config["config_name"] for config in header["configs"]] == names
     assert header["configs"][0]["default"] is True
     assert ("## Labels" in body) == (configs != ["os"])
-    for config in CONFIGS:
+    for config in OF_SUBTITLES:
         assert (f'load_dataset("edos", "{config}")' in body) == (config in configs)
 
 
@@ -229,7 +231,7 @@ def test_a_picture_is_shown_only_where_there_is_one(tmp_path):
     assert "28.6%" in alt or "14.3%" in alt  # two films, or one, of seven
 
 
-@pytest.mark.parametrize(("configs", "annotated"), [(["os"], "no-annotation"), (CONFIGS, "machine-generated")])
+@pytest.mark.parametrize(("configs", "annotated"), [(["os"], "no-annotation"), (OF_SUBTITLES, "machine-generated")])
 def test_what_the_hub_files_it_under(tmp_path, configs, annotated):
     header, _, _ = card(tmp_path, configs)
     assert header["annotations_creators"] == [annotated] and header["source_datasets"] == ["extended|open_subtitles"]
