@@ -193,9 +193,18 @@ def respond(
     ] = 1,
     beams: Annotated[int, typer.Option(min=1, max=1_000, help="Beam width of the search.")] = 32,
     sample: Annotated[
-        bool, typer.Option("--sample", help="Use nucleus sampling (p = 0.9) instead of beam search.")
+        bool, typer.Option("--sample", help="Draw answers token by token (nucleus sampling) instead of beam search.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Random seed for --sample.")] = 0,
+    temperature: Annotated[
+        float, typer.Option(help="For --sample: below 1 answers are safer, above 1 wilder; the papers' code has 0.7.")
+    ] = 1.0,
+    top_p: Annotated[float, typer.Option(help="For --sample: probability of the tokens to draw from.")] = 0.9,
+    top_k: Annotated[int, typer.Option(help="For --sample: most tokens to draw from; 0 for no limit.")] = 0,
+    block: Annotated[
+        bool, typer.Option("--block/--no-block", help="Never repeat four tokens in a row within an answer.")
+    ] = True,
+    max_tokens: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of tokens of an answer.")] = 100,
     labeler: Annotated[str, typer.Option(help=f"Model that labels the turns to be answered: {MODELS}.")] = "general",
     device: Device = None,
     workers: DeviceWorkers = None,
@@ -240,16 +249,24 @@ def respond(
             answered = f"{counted(done['dialogues'], 'dialogues')} answered by {done['model']}{reused(done)}"
             say([answered, *remarks_of(done)], stderr=done.folder is None)
         return
-    settings: dict[str, Any] = {"candidates": candidates, "beams": beams, "sample": sample, "seed": seed}
     stage = AnswerDialogues(
         chosen_model(model),
         label,
-        **settings,
+        candidates,
+        beams,
+        sample,
+        seed,
+        temperature=temperature,
+        top_p=top_p,
+        top_k=top_k,
+        block=block,
+        max_tokens=max_tokens,
         labeler=labeler,
         device=device or default_device(),
         revision=model_revision,
         trust_remote_code=trust_remote_code,
     )
+    settings = {"candidates": candidates, **stage.settings}
     if chat:
         with steps(not silent(), "loading the model", lines=False):
             stage.check()

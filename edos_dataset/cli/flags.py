@@ -178,6 +178,7 @@ UNUSED: Mapping[str, tuple[Unused, ...]] = {
         ),
         Unused(("as_json",), _with("out"), "is for answers that are printed, and --out writes them"),
         Unused(("seed",), _without("sample"), "is the seed of --sample: give both"),
+        Unused(("temperature", "top_p", "top_k"), _without("sample"), "is for drawing answers: give --sample too"),
         Unused(("beams",), _with("sample"), "is for beam search, which --sample replaces: give one of the two"),
         *(rule._replace(when=_and_out(rule.when)) for rule in _OF_A_SOURCE),
     ),

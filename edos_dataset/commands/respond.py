@@ -80,6 +80,11 @@ def respond(
     skip_bad: bool = False,
     out_format: str | None = None,
     out_encoding: str | None = None,
+    temperature: float = 1.0,
+    top_p: float = 0.9,
+    top_k: int = 0,
+    block: bool = True,
+    max_tokens: int = 100,
 ) -> Any:
     """Answer the last turn of some dialogues, as `edos respond` does; each answer is conditioned on a predicted or a
     given label.
@@ -101,7 +106,7 @@ def respond(
             predicted.
         candidates: number of answers to each dialogue: all with the given label, or each with another predicted one.
         beams: number of beams of the search.
-        sample: sample from the nucleus (p = 0.9) instead of searching with beams.
+        sample: draw answers, token by token from the most probable ones, instead of searching with beams.
         seed: random seed for sampling.
         labeler: model that labels the turns of the history; see `load_labeler`.
         model_revision: revision of a model on the Hub: a tag such as "v1.0.0", a branch or a commit; by default the
@@ -126,6 +131,11 @@ def respond(
         skip_bad: leave out and count records that are neither dialogues nor turns, instead of raising an error.
         out_format: format of `out`; by default according to its suffix.
         out_encoding: encoding of a CSV file, as for `label`.
+        temperature: divisor of the logits before drawing, above 0: below 1 answers are safer, above 1 wilder.
+        top_p: probability of the tokens to draw from, above 0 to 1.
+        top_k: largest number of tokens to draw from; 0 for no limit.
+        block: whether no four tokens in a row may be repeated in an answer.
+        max_tokens: maximum number of tokens of an answer.
 
     Returns:
         For each dialogue its candidates, the one with the most probable label or the best answer first. With `out` a
@@ -142,7 +152,9 @@ def respond(
         given = [dialogues] if isinstance(dialogues, str) else dialogues
         turns = [[dialogue] if isinstance(dialogue, str) else dialogue for dialogue in given]
         responder = kept_responder(chosen_model(model), trust_remote_code, device, labeler, model_revision)
-        return responder.respond(turns, label, candidates, beams, sample, seed)
+        drawing: dict[str, Any] = {"temperature": temperature, "top_p": top_p, "top_k": top_k}
+        settings = drawing | {"block": block, "max_tokens": max_tokens}
+        return responder.respond(turns, label, candidates, beams, sample, seed, **settings)
     if label is not None and not isinstance(label, str | int):
         raise ValueError("--label: with a file one label is for all answers, got a list")
     name = LABELS[label] if isinstance(label, int) else label
@@ -157,6 +169,11 @@ def respond(
         device=device,
         revision=model_revision,
         trust_remote_code=trust_remote_code,
+        temperature=temperature,
+        top_p=top_p,
+        top_k=top_k,
+        block=block,
+        max_tokens=max_tokens,
     )
     with run_options(workers, engine, address=address, device=device, progress=progress, force=force) as options:
         if str(out) == "-":

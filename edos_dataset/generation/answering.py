@@ -3,10 +3,11 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
-from edos_dataset.generation.decoding import Answer, beam_search, nucleus_sample
+from edos_dataset.generation.decoding import Answer, Decoding, beam_search, nucleus_sample
 from edos_dataset.generation.writers import Writer
 from edos_dataset.text import normalise
 
@@ -37,14 +38,7 @@ class Text:
 
 
 def write_answers(
-    writer: Writer,
-    jobs: Sequence[Job],
-    *,
-    beams: int = 32,
-    sample: bool = False,
-    seed: int = 0,
-    max_tokens: int = 100,
-    batch: int = 16,
+    writer: Writer, jobs: Sequence[Job], decoding: Decoding | None = None, batch: int = 16
 ) -> list[list[Text]]:
     """Return distinct answers to every job, best first: at least one, at most as many as wanted.
 
@@ -53,24 +47,24 @@ def write_answers(
     Args:
         writer: the model.
         jobs: histories to answer; those of similar length are batched together.
-        beams: number of beams of the search, at least the number of wanted answers.
-        sample: sample from the nucleus of 0.9 instead of searching.
-        seed: seed of sampling; seed, history and label determine the answers, whatever else is in the batch.
-        max_tokens: maximum number of tokens of an answer, the end included.
+        decoding: how they are searched or drawn, with at least as many beams as wanted answers. What is drawn depends
+            on seed, history and label, whatever else is in the batch.
         batch: maximum number of histories answered at once, each with all its beams.
     """
-    most = min(max_tokens, writer.max_tokens)
+    decoding = decoding or Decoding()
+    most = min(decoding.max_tokens, writer.max_tokens)
     order = sorted(range(len(jobs)), key=lambda number: sum(map(len, jobs[number].turns)))
     found: list[list[Text]] = [[] for _ in jobs]
     for first in range(0, len(jobs), batch):
         part = order[first : first + batch]
         some = [jobs[number] for number in part]
         given = _read(writer, some)
-        if sample:
-            answers = _drawn(writer, some, given, seed, most)
+        if decoding.sample:
+            answers = _drawn(writer, some, given, decoding, most)
         else:
-            wide = max(beams, *(job.wanted for job in some))
-            answers = beam_search(writer.model, given, beams=wide, max_tokens=most, never=writer.never)
+            wide = max(decoding.beams, *(job.wanted for job in some))
+            settings: dict[str, Any] = {"max_tokens": most, "block": decoding.blocked, "never": writer.never}
+            answers = beam_search(writer.model, given, beams=wide, **settings)
         for number, job, own in zip(part, some, answers, strict=True):
             found[number] = _texts(writer, own, job.wanted)
     return found
@@ -82,12 +76,22 @@ def _read(writer: Writer, jobs: Sequence[Job]) -> dict[str, torch.Tensor]:
 
 
 def _drawn(
-    writer: Writer, jobs: Sequence[Job], given: dict[str, torch.Tensor], seed: int, max_tokens: int
+    writer: Writer, jobs: Sequence[Job], given: dict[str, torch.Tensor], decoding: Decoding, max_tokens: int
 ) -> list[list[Answer]]:
     rows = [number for number, job in enumerate(jobs) for _ in range(job.wanted)]
-    generators = [_generator(seed, job, index) for job in jobs for index in range(job.wanted)]
+    generators = [_generator(decoding.seed, job, index) for job in jobs for index in range(job.wanted)]
     repeated = {name: tensor[torch.tensor(rows, device=tensor.device)] for name, tensor in given.items()}
-    drawn = nucleus_sample(writer.model, repeated, generators, max_tokens=max_tokens, never=writer.never)
+    drawn = nucleus_sample(
+        writer.model,
+        repeated,
+        generators,
+        top_p=decoding.top_p,
+        temperature=decoding.temperature,
+        top_k=decoding.top_k,
+        max_tokens=max_tokens,
+        block=decoding.blocked,
+        never=writer.never,
+    )
     answers: list[list[Answer]] = [[] for _ in jobs]
     for row, answer in zip(rows, drawn, strict=True):
         answers[row].append(answer)

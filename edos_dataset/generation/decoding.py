@@ -18,6 +18,8 @@ from edos_dataset.generation.config import CACHE
 from edos_dataset.runs.untrusted import shown
 
 NEVER = -torch.inf
+MOST_TEMPERATURE = 100
+"""From here on every token is as probable as any other."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,50 @@ class Answer:
     tokens: tuple[int, ...]
     score: float
     finished: bool
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How answers are searched or drawn.
+
+    Attributes:
+        beams: number of beams of the search, 1 to 1,000.
+        sample: draw each token from the most probable ones instead of searching.
+        seed: seed of what is drawn.
+        temperature: divisor of the logits before drawing, above 0 to 100; 0.7 in the code behind the Gutenberg Dialogue
+            Dataset (Wolf et al., 2019).
+        top_p: probability of the tokens to draw from, above 0 to 1.
+        top_k: largest number of tokens to draw from; 0 for no limit.
+        block: whether no four tokens in a row may be repeated in an answer.
+        max_tokens: maximum number of tokens of an answer, the end included, 1 to 1,000.
+
+    Raises:
+        ValueError: a value is out of range, or one for drawing is given to the search.
+    """
+
+    beams: int = 32
+    sample: bool = False
+    seed: int = 0
+    temperature: float = 1.0
+    top_p: float = 0.9
+    top_k: int = 0
+    block: bool = True
+    max_tokens: int = 100
+
+    def __post_init__(self) -> None:
+        """Check the values."""
+        _check(beams=self.beams, max_tokens=self.max_tokens)
+        _check_draw(self.top_p, self.temperature, self.top_k)
+        if not self.sample:
+            for name in ("temperature", "top_p", "top_k"):
+                value = getattr(self, name)
+                if value != getattr(Decoding, name):
+                    raise ValueError(f"--{name.replace('_', '-')} {value} is for drawing answers: give --sample too")
+
+    @property
+    def blocked(self) -> int | None:
+        """Length of the n-grams that may not be repeated; None for no such rule."""
+        return 4 if self.block else None
 
 
 @torch.inference_mode()
@@ -102,6 +148,7 @@ def nucleus_sample(
     *,
     top_p: float = 0.9,
     temperature: float = 1.0,
+    top_k: int = 0,
     alpha: float = 1.0,
     max_tokens: int = 100,
     block: int | None = 4,
@@ -116,6 +163,7 @@ def nucleus_sample(
         generators: one for each history, on the CPU, so that an answer does not depend on the rest of the batch.
         top_p: probability of the nucleus, above 0, at most 1.
         temperature: divisor of the logits before sampling, above 0; scores are those of temperature 1.
+        top_k: largest number of tokens in the nucleus; 0 for no limit.
         alpha: as for `beam_search`.
         max_tokens: as for `beam_search`.
         block: as for `beam_search`.
@@ -125,8 +173,7 @@ def nucleus_sample(
         ValueError: a parameter is out of range, or generators and histories differ in number.
     """
     _check(max_tokens=max_tokens, block=1 if block is None else block)
-    if not 0 < top_p <= 1 or not temperature > 0:
-        raise ValueError(f"top_p must be above 0 and at most 1, temperature above 0, got {top_p} and {temperature}")
+    _check_draw(top_p, temperature, top_k)
     steps = Steps(model, given)
     logits, ends = steps.first(), torch.tensor(steps.ends, device=steps.owners.device)
     if len(generators) != len(logits):
@@ -136,7 +183,7 @@ def nucleus_sample(
     for length in range(1, max_tokens + 1):
         chances = _chances(logits, tokens, block, never, ends if length == max_tokens else None)
         draws = torch.tensor([float(torch.rand(1, generator=generators[owner])) for owner in steps.owners.tolist()])
-        picked = _drawn(chances / temperature, draws.to(chances.device), top_p)
+        picked = _drawn(chances / temperature, draws.to(chances.device), top_p, top_k)
         totals = scores + chances.gather(1, picked[:, None]).squeeze(1)
         stuck = totals.isneginf()
         ended = torch.isin(picked, ends) & ~stuck
@@ -208,14 +255,26 @@ def _keep_stranded(
             found[owner].append(Answer(tuple(tokens[row].tolist()), score, False))
 
 
-def _drawn(logits: torch.Tensor, draws: torch.Tensor, top_p: float) -> torch.Tensor:
+def _drawn(logits: torch.Tensor, draws: torch.Tensor, top_p: float, top_k: int) -> torch.Tensor:
     """Return a token for each row, [rows], chosen from its nucleus by a random number from 0 to 1."""
     chances, order = logits.softmax(1).nan_to_num(0).sort(descending=True, stable=True)
     sums = chances.cumsum(1)
     nucleus = sums - chances < top_p
+    if top_k:
+        nucleus[:, top_k:] = False
     whole = sums.masked_fill(~nucleus, 0).max(1).values
     place = (sums <= (draws * whole)[:, None]).sum(1).minimum(nucleus.sum(1) - 1)
     return order.gather(1, place[:, None]).squeeze(1)
+
+
+def _check_draw(top_p: float, temperature: float, top_k: int) -> None:
+    if not 0 < top_p <= 1 or not 0 < temperature <= MOST_TEMPERATURE:
+        raise ValueError(
+            f"top_p must be above 0 and at most 1, temperature above 0 and at most {MOST_TEMPERATURE}, got {top_p} and "
+            f"{temperature}"
+        )
+    if isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 0:
+        raise ValueError(f"top_k must be a whole number from 0, got {top_k!r}")
 
 
 def _check(**numbers: int) -> None:

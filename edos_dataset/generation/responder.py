@@ -15,6 +15,7 @@ import numpy as np
 from edos_dataset.arrays import Floats
 from edos_dataset.encoders.encoder import check_device
 from edos_dataset.generation.answering import Job, write_answers
+from edos_dataset.generation.decoding import Decoding
 from edos_dataset.generation.loading import load_predictor, load_writer
 from edos_dataset.generation.shipped import PREDICTOR, SHIPPED
 from edos_dataset.generation.writers import LabelPredictor, TransformerWriter, Writer
@@ -165,6 +166,10 @@ class Responder:
         seed: int = 0,
         *,
         history_labels: Sequence[Sequence[int]] | None = None,
+        temperature: float = 1.0,
+        top_p: float = 0.9,
+        top_k: int = 0,
+        block: bool = True,
         max_tokens: int = 100,
     ) -> list[list[Candidate]]:
         """Answer dialogues.
@@ -176,9 +181,13 @@ class Responder:
                 without labels, the candidates are the best answers that differ (`answering.most_different`).
             candidates: number of answers to each dialogue, at least 1; the search may find fewer.
             beams: number of beams of the search.
-            sample: sample from the nucleus of 0.9 instead of searching.
-            seed: seed of sampling; a dialogue's answers do not depend on the other dialogues.
+            sample: draw answers instead of searching.
+            seed: seed of drawing; a dialogue's answers do not depend on the other dialogues.
             history_labels: ids of the turns' labels, if known.
+            temperature: divisor of the logits before drawing, above 0 to 100.
+            top_p: probability of the tokens to draw from, above 0 to 1.
+            top_k: largest number of tokens to draw from; 0 for no limit.
+            block: whether no four tokens in a row may be repeated in an answer.
             max_tokens: maximum number of tokens of an answer, the end included.
 
         Raises:
@@ -195,11 +204,8 @@ class Responder:
         written = write_answers(
             self.writer,
             [job for _, job, _ in planned],
-            beams=beams,
-            sample=sample,
-            seed=seed,
-            max_tokens=max_tokens,
-            batch=self.batch,
+            Decoding(beams, sample, seed, temperature, top_p, top_k, block, max_tokens),
+            self.batch,
         )
         found: list[list[Candidate]] = [[] for _ in given]
         for (number, job, probability), texts in zip(planned, written, strict=True):
@@ -281,8 +287,8 @@ class Conversation:
 
     Attributes:
         responder: the model.
-        settings: arguments of `Responder.respond` other than dialogues and labels: `candidates`, `beams`, `sample`,
-            `seed`.
+        settings: arguments of `Responder.respond` other than dialogues and labels: `candidates`, and how answers are
+            searched or drawn.
         turns: texts so far, oldest first.
         labels: ids of the turns' labels; for an answer, the label under which it was written. Empty for a model without
             labels.

@@ -1,12 +1,13 @@
 """The answering stage, which adds answers to dialogues."""
 
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
 from edos_dataset.arrays import unnest
 from edos_dataset.encoders.encoder import limit_threads
+from edos_dataset.generation.decoding import Decoding
 from edos_dataset.generation.responder import Responder, identity_of, kept_responder
 from edos_dataset.labeling.stages import dialogues_of
 from edos_dataset.labels import parse_label
@@ -23,13 +24,18 @@ class AnswerDialogues(Stage):
         label: name of the label of every answer; null to predict it.
         candidates: number of answers to each dialogue.
         beams: number of beams of the search.
-        sample: sample from the nucleus of 0.9 instead of searching.
-        seed: seed of sampling.
+        sample: draw answers instead of searching.
+        seed: seed of drawing.
         labeler: labeler of the history's turns, a name that `load_labeler` accepts.
         device: "cpu", "cuda", "cuda:1", ... On a CPU the model uses one thread, so that a run's output does not depend
             on the number of workers.
         revision: tag, branch or commit of a model of the Hub; null for the newest.
         trust_remote_code: run the code that comes with the model; never read from a recipe.
+        temperature: divisor of the logits before drawing, above 0 to 100.
+        top_p: probability of the tokens to draw from, above 0 to 1.
+        top_k: largest number of tokens to draw from; 0 for no limit.
+        block: whether no four tokens in a row may be repeated in an answer.
+        max_tokens: maximum number of tokens of an answer, 1 to 1,000.
     """
 
     model: str
@@ -42,6 +48,11 @@ class AnswerDialogues(Stage):
     device: str = "cpu"
     revision: str | None = None
     trust_remote_code: bool = field(default=False, metadata=BY_HAND)
+    temperature: float = 1.0
+    top_p: float = 0.9
+    top_k: int = 0
+    block: bool = True
+    max_tokens: int = 100
 
     name: ClassVar[str] = "answer"
     unit: ClassVar[Unit] = "dialogues"
@@ -49,9 +60,15 @@ class AnswerDialogues(Stage):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        check_ranges(self, candidates=(1, 1_000), beams=(1, 1_000))
+        check_ranges(self, candidates=(1, 1_000), beams=(1, 1_000), max_tokens=(1, 1_000))
+        Decoding(**self.settings)
         if self.label is not None:
             parse_label(self.label)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How answers are searched or drawn, as arguments of `Decoding` and of `Responder.respond`."""
+        return {each.name: getattr(self, each.name) for each in fields(Decoding)}
 
     @property
     def responder(self) -> Responder:
@@ -74,9 +91,7 @@ class AnswerDialogues(Stage):
                 dialogues_of(turns.field("text"), offsets),
                 self.label,
                 self.candidates,
-                self.beams,
-                self.sample,
-                self.seed,
+                **self.settings,
             )
         rows = [[each.as_row() for each in candidates] for candidates in found]
         return table.append_column("answers", pa.array(rows, ANSWERS))

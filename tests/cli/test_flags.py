@@ -39,13 +39,14 @@ download: changed language limit mirror out yes
 extend: address as_json column config device encoder engine every_turn force history id_column learner memory
     out recipe settings skip_bad workers
 audit: around as_json blind books by config dialogues force labels out pairs per_label seed
-respond: address as_json beams candidates chat column config device engine force form id_column keep_system
+respond: block max_tokens temperature top_k top_p
+    address as_json beams candidates chat column config device engine force form id_column keep_system
     label labeler model model_revision one_dialogue out out_encoding out_format revision sample seed skip_bad
     speaker_column split time_column trust_remote_code workers
+reproduce: as_json cost data listed out results run
 evaluate: as_json bertscore bertscore_model contexts encoder label_map label_set labels model reference_rows
     references sacrebleu seed ses train train_targets vectors vocabulary
 publish: as_json branch dry_run private repo token version views
-reproduce: as_json cost data listed out results run
 export: as_json config emotion force mark min_certainty out out_encoding revision source split system to voice
 labels-only: as_json config force out recipe
 hydrate: address as_json engine force max_missing out workers
@@ -156,6 +157,8 @@ REFUSED = [
     *((("respond", "Hi!", "--out-encoding", "utf-8"), "--out-encoding is for a source"),),
     *((("respond", "Hi!", "--force"), "--force is for a source"),),
     *((("respond", "Hi!", "--seed", "0"), "--seed is the seed of --sample"),),
+    *((("respond", "Hi!", *option), f"{option[0]} is for drawing answers") for option in (
+        ("--temperature", "1.0"), ("--top-p", "0.9"), ("--top-k", "0"))),
     *((("respond", "Hi!", "--sample", "--beams", "32"), "--beams is for beam search"),),
     *(((*RESPOND, "--json"), "--json is for answers that are printed"),),
     *((("inspect", "run", "--dialogues", "0", "--seed", "1"), "--dialogues 0 shows none"),),

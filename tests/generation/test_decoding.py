@@ -234,6 +234,8 @@ def test_drawing_keeps_to_the_nucleus_and_to_its_generators():
     greedy = nucleus_sample(model, row(given, 0), generators(9), top_p=1e-6, max_tokens=9)[0]
     assert greedy.tokens == beam_search(model, row(given, 0), beams=1, max_tokens=9)[0][0].tokens
     cold = nucleus_sample(model, row(given, 0), generators(9), top_p=1.0, temperature=1e-4, max_tokens=9)[0]
+    first_of_all = nucleus_sample(model, row(given, 0), generators(9), top_p=1.0, top_k=1, max_tokens=9)[0]
+    assert first_of_all.tokens == greedy.tokens
     assert cold.tokens == greedy.tokens and cold.score == pytest.approx(greedy.score, abs=1e-5)
 
 
