@@ -40,7 +40,7 @@ class Row:
         measure: the experiment, "module:function" below `experiments`.
         needs: data sets of the data folder that the experiment reads; "run" is a folder written by `edos curate`.
         figures: name → the paper's figure; None if it states none.
-        complete: units in the authors' complete publication, so that a part of it is told from another figure.
+        complete: units in the authors' complete publication, by which a part of it is recognised.
         within: relative difference up to which a figure is the paper's, for figures without an interval.
         results: JSON file of a long run below the folder of results → name of a figure → its place there, keys joined
             by dots.
