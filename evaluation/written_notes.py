@@ -41,8 +41,8 @@ def measure(cases: Sequence[Noted], probabilities: Floats) -> dict[str, Any]:
     """
     right = right_of(cases)
     ranked = np.argsort(-probabilities, axis=1, kind="stable")
-    rows = np.arange(len(cases))
-    first, among = right[rows, ranked[:, 0]], right[rows[:, None], ranked[:, :_FIRST]].any(axis=1)
+    hits: Bools = np.take_along_axis(right, ranked[:, :_FIRST], axis=1)
+    first, among = hits[:, 0], hits.any(axis=1)
     columns = np.stack([first, among, np.ones(len(cases))], axis=1).astype(float)
     sums = resampled(columns, np.array([case.film for case in cases]))
     said = np.bincount(ranked[:, 0], minlength=len(LABELS))
