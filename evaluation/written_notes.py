@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from edos_dataset.arrays import Bools, Floats
 from edos_dataset.labeling.models.base import Labeler
@@ -76,8 +77,8 @@ def predict(labeler: Labeler, cases: Sequence[Noted]) -> Floats:
     return found
 
 
-def _share(marks: Bools) -> float:
-    return round(float(marks.mean()), 4)
+def _share(marks: npt.ArrayLike) -> float:
+    return round(float(np.mean(np.asarray(marks, np.float64))), 4)
 
 
 def main(given: Sequence[str] | None = None) -> None:
