@@ -41,7 +41,7 @@ class SegmentTurns(Stage):
             chats the speaker is known, and the other parameters have no effect.
     """
 
-    scorer: str = "blend"
+    scorer: str = "scripts"
     threshold: float = 0.5
     max_pause: float = 5.0
     least_certainty: float = 0.0
