@@ -35,6 +35,7 @@ def test_the_papers_differ_in_what_is_told() -> None:
     and dialogues by 5 seconds of silence, sure or not; what follows a removed turn leaves.
     """
     ours, theirs = parameters("default"), parameters("papers")
+    assert ours["turns.scorer"] == "scripts"
     assert ours.keys() == theirs.keys()
     assert {name: theirs[name] for name in theirs if theirs[name] != ours[name]} == {
         "read.names": False,
