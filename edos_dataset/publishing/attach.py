@@ -118,8 +118,12 @@ def _joined(labels: pa.Table, texts: pa.StringArray, speakers: pa.StringArray) -
     turns, offsets = unnest(labels, "turns")
     kind = labelled(TURN, SEVERAL in turns.type.names)
     own = {"text": texts, "speaker": speakers}
+    theirs = {name: turns.field(name) for name in turns.type.names}  # without the fields that only screenplays have
     columns = {
-        field.name: own[field.name] if field.name in own else turns.field(field.name).cast(field.type) for field in kind
+        field.name: own[field.name]
+        if field.name in own
+        else theirs.get(field.name, pa.nulls(len(turns), field.type)).cast(field.type)
+        for field in kind
     }
     joined = labels.set_column(labels.column_names.index("turns"), "turns", nest(offsets, kind, columns))
     return joined.append_column(REASON, pa.nulls(len(labels), pa.string())).append_column(
