@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -261,11 +262,12 @@ def test_changed_labels_are_seen(run, labels, films, tmp_path):
     hydrate(mine, [films], tmp_path / "back")
     path = next((mine / "labels_only").glob("train-*"))
     table = pq.read_table(path)
-    pq.write_table(table.slice(1), path)
+    fewer = table.filter(pc.not_equal(table["document_id"], table["document_id"][0]))
+    pq.write_table(fewer, path)
     with pytest.raises(FolderError, match="content of the labels is another; 1 film fewer"):
         hydrate(mine, [films], tmp_path / "back")
     assert not all(hydrate(mine, [films], tmp_path / "back", force=True)["identical"].values())
-    assert len(rows_of(tmp_path / "back", "edos")) == 44
+    assert len(rows_of(tmp_path / "back", "edos")) == 45 - len(table) + len(fewer)
 
 
 @pytest.mark.parametrize(
