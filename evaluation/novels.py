@@ -92,11 +92,11 @@ class Novel:
             offsets.append(offsets[-1] + len(sign.encode("utf-8")))
         spans = [match.span() for match in _WORD.finditer(text)]
         starts = [start for start, _ in spans]
-        quotations = [_quotation(row, offsets, starts) for row in _rows(folder / "quotation_info.csv")]
         aliases = defaultdict(set)
         for row in _rows(folder / "character_info.csv"):
             for name in {row["Main Name"], *ast.literal_eval(row["Aliases"])}:
                 aliases[_plain(name)].add(row["Main Name"])
+        quotations = [_quotation(row, offsets, starts, aliases) for row in _rows(folder / "quotation_info.csv")]
         words = [text[start:end].lower() for start, end in spans]
         found = sorted((quotation for quotation in quotations if quotation.words), key=lambda each: each.start)
         return cls(folder.name, folder / "novel_text.txt", words, found, dict(aliases))
@@ -146,8 +146,12 @@ def _rows(path: Path) -> Iterator[dict[str, str]]:
         yield from csv.DictReader(file)
 
 
-def _quotation(row: Mapping[str, str], offsets: Sequence[int], starts: Sequence[int]) -> Quotation:
-    """Return a quotation of a row, given the byte at which each character begins and the character of each word."""
+def _quotation(
+    row: Mapping[str, str], offsets: Sequence[int], starts: Sequence[int], aliases: Mapping[str, set[str]]
+) -> Quotation:
+    """Return a quotation of a row, given the byte at which each character begins and the character of each word. The
+    corpus names some speakers by another of their names than the main one.
+    """
     spans = ast.literal_eval(row["quoteByteSpans"])
     parts = [[bisect.bisect_left(offsets, place) for place in span] for span in spans]
     words = [
@@ -156,6 +160,9 @@ def _quotation(row: Mapping[str, str], offsets: Sequence[int], starts: Sequence[
         for word in range(bisect.bisect_left(starts, start), bisect.bisect_left(starts, end))
     ]
     speaker = None if row["speaker"].startswith("_") or not row["speaker"] else row["speaker"]
+    owners = aliases.get(_plain(speaker), set()) if speaker else set()
+    if speaker not in owners and len(owners) == 1:
+        [speaker] = owners
     return Quotation(words, parts[0][0], parts[-1][1], speaker, row["quoteType"])
 
 

@@ -97,6 +97,7 @@ class _Conversations:
     def __init__(self, rules: Rules, parameters: Speech) -> None:
         self.rules, self.parameters = rules, parameters
         self.dialogues: list[list[Utterance]] = []
+        self.spoken: list[list[Turn]] = []
         self.turns: list[Turn] = []
         self.gaps: list[Gap] = []
         self.gap = Gap()
@@ -140,6 +141,7 @@ class _Conversations:
     def end(self) -> None:
         """End the conversation that is being collected."""
         for turns in dialogues_in(self.turns, self.gaps, self.rules, self.parameters):
+            self.spoken.append(turns)
             if len(turns) >= self.parameters.min_turns:
                 name_by_turns(turns, self.rules)
                 self.dialogues.append(list(map(_utterance, turns, range(len(turns)))))
@@ -208,6 +210,8 @@ def dialogues_in(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules, param
         parameters: of the extraction.
     """
     turns, gaps = _joined(turns, gaps, rules)
+    for turn, gap in zip(turns, gaps, strict=True):
+        turn.gap = gap.texts
     dialogue = list(turns[:1])
     for place in range(1, len(turns)):
         turn, gap = turns[place], gaps[place]

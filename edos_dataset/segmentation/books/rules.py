@@ -142,6 +142,8 @@ class Rules:
         thinks: verbs of thinking; quotes beside them are not spoken.
         to_self: phrases that turn a verb of saying into one of thinking: "to herself".
         writes: words about what is written, sung or quoted, not said.
+        possessives: person by pronoun of possession and object, as in `pronouns`: "her".
+        nicknames: first name by short form: "lizzy".
         titles: person by title before a name: "mrs".
         particles: words between subject and verb or before the subject that are no subject: "then".
         stops: words that end a subject: "with".
@@ -167,6 +169,8 @@ class Rules:
     thinks: Words = field(default_factory=Words)
     to_self: Phrases = field(default_factory=Phrases)
     writes: Words = field(default_factory=Words)
+    possessives: Mapping[str, str | None] = field(default_factory=dict)
+    nicknames: Mapping[str, str] = field(default_factory=dict)
     titles: Mapping[str, str | None] = field(default_factory=dict)
     particles: Words = field(default_factory=Words)
     stops: Words = field(default_factory=Words)
@@ -334,6 +338,12 @@ def _persons(value: Any, where: str) -> dict[str, str | None]:  # noqa: ANN401
     return {word.lower(): person for word, person in value.items()}
 
 
+def _nicknames(value: Any, where: str) -> dict[str, str]:  # noqa: ANN401
+    if not (isinstance(value, dict) and all(isinstance(each, str) for pair in value.items() for each in pair)):
+        raise ValueError(f"{where}: expected first names with their short forms, got {shown(value)}")
+    return {short: name.lower() for name, shorts in value.items() for short in shorts.lower().split()}
+
+
 def _phrases(value: Any, where: str) -> Phrases:  # noqa: ANN401
     return Phrases(_texts(value, where))
 
@@ -353,7 +363,8 @@ _READ: dict[str, Callable[[Any, str], Any]] = {
         ("says", "articles", "goes_on", "answers", "thinks", "writes", "particles", "stops", "others", "leaves"), _words
     ),
     **dict.fromkeys(("dashes", "oblique", "elisions"), _texts),
-    **dict.fromkeys(("pronouns", "titles"), _persons),
+    **dict.fromkeys(("pronouns", "possessives", "titles"), _persons),
+    "nicknames": _nicknames,
     "quotes": _quotes,
     "unmarked": _flag,
     "run_in": _flag,

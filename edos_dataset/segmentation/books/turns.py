@@ -42,6 +42,7 @@ class Turn:
         open: its last quote is not closed.
         further: the tag beside its first quote says that the speaker continues.
         doubts: what was guessed of it and of the narration before it.
+        gap: paragraphs of narration before it.
     """
 
     texts: list[str]
@@ -55,6 +56,7 @@ class Turn:
     open: bool = False
     further: bool = False
     doubts: list[Doubt] = field(default_factory=list)
+    gap: Sequence[str] = ()
 
     def attribute(self, speaker: Speaker | None) -> None:
         """Add what a tag says of the speaker; what is known stays."""
