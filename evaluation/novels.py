@@ -43,7 +43,7 @@ from edos_dataset.schema import SPLITS
 from training.transcripts.matching import UNMATCHED, match_words
 
 FEWEST_WORDS, FOUND, GAP, NO_SPEECH = 3, 0.6, 150, 0.3
-_WORD = re.compile(r"[^\W_]+")
+WORD = re.compile(r"[^\W_]+")
 _TITLES = frozenset(("mr", "mrs", "miss", "ms", "dr", "sir", "lady", "lord", "the", "captain", "colonel", "doctor"))
 
 
@@ -90,7 +90,7 @@ class Novel:
         offsets = [0]
         for sign in text:
             offsets.append(offsets[-1] + len(sign.encode("utf-8")))
-        spans = [match.span() for match in _WORD.finditer(text)]
+        spans = [match.span() for match in WORD.finditer(text)]
         starts = [start for start, _ in spans]
         aliases = defaultdict(set)
         for row in _rows(folder / "character_info.csv"):
@@ -167,7 +167,7 @@ def _quotation(
 
 
 def _plain(name: str) -> str:
-    return " ".join(_WORD.findall(name.lower()))
+    return " ".join(WORD.findall(name.lower()))
 
 
 def lay(novel: Novel, turns: Sequence[Sequence[str]]) -> list[list[int]]:
@@ -209,12 +209,12 @@ def measure(novel: Novel, dialogues: Sequence[Sequence[Mapping[str, Any]]], figu
         dialogues: the turns of each, with `text` and `speaker`, in order of the text.
         figures: where the counts are added.
     """
-    texts = [_WORD.findall(turn["text"].lower()) for turns in dialogues for turn in turns]
+    texts = [WORD.findall(turn["text"].lower()) for turns in dialogues for turn in turns]
     laid = iter(lay(novel, texts))
     place_of: dict[int, list[tuple[int, int]]] = defaultdict(list)
     covered: Counter[int] = Counter()
     for number, rows in enumerate(dialogues):
-        turns = [_turn(novel, next(laid), len(_WORD.findall(row["text"])), row.get("speaker")) for row in rows]
+        turns = [turn_of(novel, next(laid), len(WORD.findall(row["text"])), row.get("speaker")) for row in rows]
         for at, turn in enumerate(turns):
             covered.update(turn.quoted)
             for quoted, count in turn.quoted.items():
@@ -235,7 +235,7 @@ def _count_exchanges(novel: Novel, place_of: Mapping[int, list[tuple[int, int]]]
             figures.add("exchanges", any((row, turn + 1) in behind for row, turn in place_of.get(at, [])))
 
 
-def _turn(novel: Novel, places: Sequence[int], words: int, named: str | None) -> _Turn:
+def turn_of(novel: Novel, places: Sequence[int], words: int, named: str | None) -> _Turn:
     quoted = Counter(novel.owner[place] for place in places if place in novel.owner)
     speakers: Counter[str] = Counter()
     for number, count in quoted.items():

@@ -26,7 +26,7 @@ from edos_dataset.runs.stores.paths import place_of, readable
 
 _ROWS = 500
 _RANKS = 3  # the labels that a turn of a published dialogue lists
-_SAID = ("speaker", "start", "end", "label", "confidence", "narration")
+_SAID = ("speaker", "start", "end", "label", "confidence", "manner", "addressee", "narration")
 _FACTS = {
     "split": "split",
     "document": "document_id",
@@ -34,7 +34,9 @@ _FACTS = {
     "language": "language",
     "certainty": "certainty",
 }
-_OF_A_TURN = ("text", "speaker", "start", "end", "narration", "label", "confidence", "top", "certainty")
+_OF_A_TURN = (
+    *("text", "speaker", "addressee", "start", "end", "manner", "narration", "label", "confidence", "top", "certainty"),
+)
 _OF_A_DIALOGUE = ("dialogue_id", "document_id", "language", "source", "certainty", "label", "confidence", "soft_label")
 
 
@@ -260,6 +262,8 @@ def _turn(turn: Mapping[str, Any], names: Sequence[str]) -> Turn:
         [(names[each["label"]], _short(each["probability"]) or 0.0) for each in turn.get("top") or ()],
         turn.get("narration"),
         _short(turn.get("certainty")),
+        manner=turn.get("manner"),
+        addressee=turn.get("addressee"),
     )
 
 

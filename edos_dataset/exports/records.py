@@ -20,6 +20,8 @@ class Turn:
         narration: What the narrator of a book says between and after its parts.
         certainty: Probability that the boundary before it is right, 0 to 1.
         extra: Other values that a table has beside it.
+        manner: How it is said, in the author's words.
+        addressee: To whom it is said.
     """
 
     text: str
@@ -32,6 +34,8 @@ class Turn:
     narration: str | None = None
     certainty: float | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+    manner: str | None = None
+    addressee: str | None = None
 
 
 @dataclass(slots=True)

@@ -145,7 +145,7 @@ def turn_rows(dialogue: Dialogue, settings: Settings) -> Iterator[Row]:
 
 
 _NAMES = {"document": "document_id"}
-_SCORES = ("narration", "label", "confidence")
+_SCORES = ("addressee", "manner", "narration", "label", "confidence")
 
 
 def _turn_columns(settings: Settings) -> dict[str, pa.DataType]:

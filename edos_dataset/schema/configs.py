@@ -212,12 +212,15 @@ def _book_dialogues(labels: Labels | None) -> "Features":
         "text": _value("string"),
         "sentence_ids": list_of(_value("int32")),
         "speaker": _value("string"),
+        "speaker_id": _value("int32"),
+        "addressee": _value("string"),
+        "manner": _value("string"),
         "narration": _value("string"),
         "certainty": _value("float32"),
         **(_label_fields(labels) if labels else {}),
     }
     names = dict.fromkeys(("dialogue_id", "document_id", "language"), _value("string"))
-    return _features({**names, "source": source, "turns": list_of(turn)})
+    return _features({**names, "source": source, "chapter": _value("string"), "turns": list_of(turn)})
 
 
 def _last_turn(labels: Labels) -> dict[str, Any]:

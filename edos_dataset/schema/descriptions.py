@@ -62,9 +62,13 @@ _BOOKS = {
     "source.title": "title of the book as stated in the file, or null",
     "source.author": "author of the book as stated in the file, or null",
     "source.year": "year of the book as stated in the file, or null",
+    "chapter": "the heading above the dialogue in the book, or null",
     "turns.text": "what one character says, without quotation marks and dashes, NFC",
     "turns.sentence_ids": "numbers of its paragraphs in the book, from 0",
-    "turns.speaker": "the speaker, where the book or the layout of a play names them, or null",
+    "turns.speaker": "the speaker, by the name that the book uses most, or null where it is not probable enough",
+    "turns.speaker_id": "number of the character in the book, from 0, the same for all names of theirs, or null",
+    "turns.addressee": "to whom it is said, or null",
+    "turns.manner": "how it is said, in the author's words (`angrily`), separated by semicolons, or null",
     "turns.narration": "the narration between and after its quotations, or null",
     "turns.certainty": (
         "probability that the turn is one person's speech, and another person's than the turn before, 0 to 1; null for "

@@ -269,7 +269,10 @@ BOOK_TURN = pa.struct(
     {
         "text": pa.string(),
         "sentence_ids": pa.list_(pa.int32()),  # numbers of its blocks (recipe `papers`: paragraphs)
-        "speaker": pa.string(),  # named in the book, or inferred from alternating turns; otherwise null
+        "speaker": pa.string(),  # the name that the book uses most, or null
+        "speaker_id": pa.int32(),  # number of the character in the book, from 0, or null
+        "addressee": pa.string(),  # to whom it is said, or null
+        "manner": pa.string(),  # how it is said, in the author's words ("angrily"), or null
         "narration": pa.string(),  # narration between and after its quotations, or null
         "certainty": pa.float32(),  # it is one person's and another's than the turn before; null for the first
     }
@@ -279,5 +282,12 @@ BOOK_TURN = pa.struct(
 LABELLED_BOOK_TURN = labelled(BOOK_TURN)
 """A turn of a book with its label."""
 
-BOOK_DIALOGUES = pa.schema({"dialogue_id": pa.string(), **_BOOK, "turns": pa.list_(BOOK_TURN)})
+BOOK_DIALOGUES = pa.schema(
+    {
+        "dialogue_id": pa.string(),
+        **_BOOK,
+        "chapter": pa.string(),  # the heading above it, or null
+        "turns": pa.list_(BOOK_TURN),
+    }
+)
 """One dialogue a row; the id is `<document_id>#<number of the block in which it begins>`."""

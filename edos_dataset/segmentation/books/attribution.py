@@ -20,7 +20,7 @@ import numpy as np
 from edos_dataset.arrays import Floats
 from edos_dataset.segmentation.books.characters import Cast
 from edos_dataset.segmentation.books.rules import Rules
-from edos_dataset.segmentation.books.turns import Turn
+from edos_dataset.segmentation.books.turns import Turn, name_by_turns
 
 _EARLIER, _LAST, _LEAD, _SPEECH, _NARRATION = range(5)
 """Where a name stands: in paragraphs of narration before the turn, the last of these, narration before it in its own
@@ -42,6 +42,7 @@ class Scene(NamedTuple):
         characters: number of each candidate; -1 is nobody of them.
         features: of the candidates, a row each.
         dialogues: number of the dialogue of each turn.
+        called: number of the turn → of the character who is addressed in it by name.
     """
 
     cast: Cast
@@ -49,6 +50,7 @@ class Scene(NamedTuple):
     characters: np.ndarray
     features: Floats
     dialogues: np.ndarray
+    called: Mapping[int, int]
 
 
 class _Book:
@@ -151,14 +153,14 @@ def scene_of(dialogues: Sequence[Sequence[Turn]], rules: Rules) -> Scene | None:
     turns = np.concatenate([rows, np.arange(count)])
     characters = np.concatenate([columns, np.full(count, -1)])
     order = np.argsort(turns, kind="stable")
-    features = np.zeros((len(turns), 0), np.float32)
     own = _own_features(book, tags, everywhere, told, rows, columns)
     shared = _turn_features(book, np.bincount(rows, minlength=count))
     features = np.zeros((len(turns), 1 + shared.shape[1] + own.shape[1]), np.float32)
     features[len(rows) :, 0] = 1
     features[:, 1 : 1 + shared.shape[1]] = shared[turns]
     features[: len(rows), 1 + shared.shape[1] :] = own
-    return Scene(book.cast, turns[order], characters[order], features[order], book.dialogue)
+    called = dict(zip(book.mention_turn[book.called].tolist(), book.mentioned[book.called].tolist(), strict=True))
+    return Scene(book.cast, turns[order], characters[order], features[order], book.dialogue, called)
 
 
 def _window(counts: np.ndarray, back: int, ahead: int) -> np.ndarray:
@@ -358,3 +360,100 @@ class Attributor:
             around = neighbour_probabilities(scene, found, shape)
             found = softmax(self.second.scores(np.hstack([scene.features, around])), scene.turns)
         return found
+
+
+    def best(self, scene: Scene) -> list[int]:
+        """Return the character who says each turn; -1 where none is probable enough."""
+        probabilities = np.where(scene.characters >= 0, self.probabilities(scene), -1.0)
+        begins = np.searchsorted(scene.turns, np.arange(len(scene.dialogues)))
+        highest = np.maximum.reduceat(probabilities, begins)
+        found = np.full(len(begins), -1)
+        places = np.flatnonzero((probabilities == highest[scene.turns]) & (probabilities >= self.least))
+        found[scene.turns[places]] = scene.characters[places]
+        return list(map(int, found))
+
+    def dump(self) -> str:
+        """Return the text of a file that `attributor_of` reads."""
+        content = {
+            name: {key: _rounded(value) for key, value in layer._asdict().items()}
+            for name, layer in (("first", self.first), ("second", self.second))
+        }
+        return json.dumps({"least": self.least, **content})
+
+
+def _rounded(values: Floats) -> Any:  # noqa: ANN401 - lists of numbers, of one or two dimensions
+    return json.loads(json.dumps(values.tolist()), parse_float=lambda text: float(f"{float(text):.4g}"))
+
+
+def attributor_of(text: str) -> Attributor:
+    """Return the networks of a file of weights."""
+    content = json.loads(text)
+    first, second = (
+        Layer(**{key: np.array(value, np.float32) for key, value in content[name].items()})
+        for name in ("first", "second")
+    )
+    return Attributor(first, second, content["least"])
+
+
+@cache
+def load_attributor() -> Attributor:
+    """Return the shipped networks."""
+    place = files("edos_dataset.segmentation.books") / "weights" / "speakers.json"
+    return attributor_of(place.read_text(encoding="utf-8"))
+
+
+def weights_text() -> str:
+    """Return the text of the file of the shipped networks."""
+    return (files("edos_dataset.segmentation.books") / "weights" / "speakers.json").read_text(encoding="utf-8")
+
+
+def name_speakers(dialogues: Sequence[Sequence[Turn]], rules: Rules, attributor: Attributor | None = None) -> None:
+    """Name the speakers of a book and number them: where the language has no networks, those that tags and the
+    alternation of turns name.
+
+    Args:
+        dialogues: the turns of each conversation, in the order of the book, each with the narration before it.
+        rules: of the language.
+        attributor: the networks; by default those that are shipped, for a language whose rules say so.
+    """
+    if attributor is None and rules.learned_speakers:
+        attributor = load_attributor()
+    scene = scene_of(dialogues, rules) if attributor is not None else None
+    if attributor is None or scene is None:
+        for dialogue in dialogues:
+            name_by_turns(dialogue, rules)
+        _number(dialogues, rules)
+        return
+    characters, place = scene.cast.characters, 0
+    best = attributor.best(scene)
+    for dialogue in dialogues:
+        for turn in dialogue:
+            number = best[place]
+            if not turn.given:
+                turn.name = characters[number].name if number >= 0 else None
+            turn.character = number if number >= 0 else None
+            called = scene.called.get(place)
+            if called is not None and called != number:
+                turn.addressee = characters[called].name
+            place += 1
+    for dialogue in dialogues:
+        _address(dialogue)
+
+
+def _number(dialogues: Sequence[Sequence[Turn]], rules: Rules) -> None:
+    """Number the characters of a book by their names, and say who is addressed."""
+    names = [turn.name for dialogue in dialogues for turn in dialogue if turn.name]
+    cast = Cast("", np.zeros(1, np.int64), np.ones(1, bool), names, rules)
+    for dialogue in dialogues:
+        for turn in dialogue:
+            turn.character = cast.of(turn.name) if turn.name else None
+        _address(dialogue)
+
+
+def _address(dialogue: Sequence[Turn]) -> None:
+    """Say who is addressed where nobody is by name: the speaker of the turn before, or of the next of the first one."""
+    for place, turn in enumerate(dialogue):
+        if turn.addressee is None and len(dialogue) > 1:
+            other = dialogue[place - 1 if place else 1]
+            if other.name is not None and turn.character is not None and other.character != turn.character:
+                turn.addressee = other.name

@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from edos_dataset.segmentation.books.attribution import name_speakers
 from edos_dataset.segmentation.books.boundaries import Boundary, Gap, boundary_at, length_between
 from edos_dataset.segmentation.books.certainty import certainty_of_turn
-from edos_dataset.segmentation.books.paragraphs import Parts, parts_of, style_names, styles_of
+from edos_dataset.segmentation.books.manner import manner_of
+from edos_dataset.segmentation.books.paragraphs import Parts, Styles, parts_of, style_names, styles_of
 from edos_dataset.segmentation.books.rules import Rule, Rules, Table, small_words
-from edos_dataset.segmentation.books.speakers import Speaker, lead_in, same_name, tag_before
+from edos_dataset.segmentation.books.speakers import Speaker, lead_in, tag_before
 from edos_dataset.segmentation.books.speech import Doubt, Extraction, Utterance
 from edos_dataset.segmentation.books.turns import Turn, differ, leads_in_unspoken, same, turns_of
 from edos_dataset.sources.books.book import CONTENTS, HEADING, PARAGRAPH, SPEECH, VERSE, Block
@@ -73,6 +75,31 @@ def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extrac
         parameters: of the extraction.
     """
     styles = styles_of([text for text, kind, _, _ in blocks if kind == PARAGRAPH], rules)
+    spoken = conversations(blocks, rules, parameters, styles)
+    name_speakers(spoken, rules)
+    dialogues = [
+        [_utterance(turn, place, rules) for place, turn in enumerate(turns)]
+        for turns in spoken
+        if len(turns) >= parameters.min_turns
+    ]
+    reason = None if dialogues else _reason(blocks)
+    plays = any(kind == SPEECH for _, kind, _, _ in blocks)
+    return Extraction(dialogues, style_names(styles, plays), reason)
+
+
+def conversations(
+    blocks: Sequence[Block], rules: Rules, parameters: Speech, styles: Styles | None = None
+) -> list[list[Turn]]:
+    """Return the turns of a book by dialogues, also of those that are too short to be one.
+
+    Args:
+        blocks: of the book.
+        rules: of its language.
+        parameters: of the extraction.
+        styles: its quotes and dashes, if they are known.
+    """
+    if styles is None:
+        styles = styles_of([text for text, kind, _, _ in blocks if kind == PARAGRAPH], rules)
     found = _Conversations(rules, parameters)
     speeches = 0
     for number, (text, kind, _, speaker) in enumerate(blocks):
@@ -84,11 +111,11 @@ def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extrac
             found.gap.over = True
         elif kind == SPEECH:
             speeches += 1
-            found.add(Turn([text], [number], name=speaker))
+            found.add(Turn([text], [number], name=speaker, given=speaker is not None))
         elif kind == VERSE:
             found.gap.texts.append(text)
     found.end()
-    return Extraction(found.dialogues, style_names(styles, speeches > 0), _reason(found, blocks))
+    return found.spoken
 
 
 class _Conversations:
@@ -96,7 +123,6 @@ class _Conversations:
 
     def __init__(self, rules: Rules, parameters: Speech) -> None:
         self.rules, self.parameters = rules, parameters
-        self.dialogues: list[list[Utterance]] = []
         self.spoken: list[list[Turn]] = []
         self.turns: list[Turn] = []
         self.gaps: list[Gap] = []
@@ -142,16 +168,15 @@ class _Conversations:
         """End the conversation that is being collected."""
         for turns in dialogues_in(self.turns, self.gaps, self.rules, self.parameters):
             self.spoken.append(turns)
-            if len(turns) >= self.parameters.min_turns:
-                name_by_turns(turns, self.rules)
-                self.dialogues.append(list(map(_utterance, turns, range(len(turns)))))
         self.turns, self.gaps = [], []
 
 
-def _utterance(turn: Turn, place: int) -> Utterance:
+def _utterance(turn: Turn, place: int, rules: Rules) -> Utterance:
     narration = " ".join(filter(None, turn.narration)) or None
     certainty = certainty_of_turn(turn) if place else None
-    return Utterance(turn.text(), tuple(turn.paragraphs), turn.name, narration, certainty)
+    manner = manner_of(turn.lead, turn.narration, turn.verbs, rules) if turn.verbs else None
+    speaker = turn.name, turn.character, turn.addressee
+    return Utterance(turn.text(), tuple(turn.paragraphs), *speaker, manner, narration, certainty)
 
 
 def _extend(before: Turn, turn: Turn) -> None:
@@ -180,9 +205,7 @@ def _answers(turn: Turn, last: Turn, rules: Rules) -> bool:
     return any(verb in rules.answers for verb in turn.verbs) or differ(last, turn, rules)
 
 
-def _reason(found: _Conversations, blocks: Sequence[Block]) -> str | None:
-    if found.dialogues:
-        return None
+def _reason(blocks: Sequence[Block]) -> str:
     prose = sum(len(block.text) for block in blocks if block.kind in (PARAGRAPH, SPEECH))
     verse = sum(len(block.text) for block in blocks if block.kind == VERSE)
     return "verse" if verse > prose else "no_dialogue"
@@ -357,19 +380,3 @@ def _one_person(before: Turn, gap: Gap, turn: Turn, rules: Rules) -> bool:
         pair.lead = lead
         decided = LED_IN.decide(pair)
     return bool(decided)
-
-
-def name_by_turns(turns: Sequence[Turn], rules: Rules) -> None:
-    """Name the speakers where two people alternate, A, B, ?, B, A, ?, each is named twice, and no third is: of two that
-    are named once, 57 % of the names given by turns were right in 12 novels, of these nine of ten.
-    """
-    sides = [[turn.name for turn in turns[side::2] if turn.name] for side in (0, 1)]
-    if any(len(names) < 2 for names in sides):
-        return
-    (one, *others), (other, *more) = sides
-    if same_name(one, other, rules) or not all(same_name(one, name, rules) for name in others):
-        return
-    if not all(same_name(other, name, rules) for name in more):
-        return
-    for place, turn in enumerate(turns):
-        turn.name = turn.name or (one, other)[place % 2]

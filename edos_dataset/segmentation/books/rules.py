@@ -153,6 +153,14 @@ class Rules:
             answer".
         later: regular expressions of how sentences begin when time or place have changed; each has to take time that
             grows linearly with the text.
+        voices: verbs of saying that tell of the voice: "whispered".
+        feelings: nouns behind `manner_leads` that tell of the voice or of what is felt: "sigh" in "with a sigh".
+        manner_leads: words that begin such a phrase: "with".
+        adverb_endings: of adverbs of manner: "ly".
+        degrees: words before such an adverb: "very".
+        no_manner: words with such an ending that are none: "only".
+        clause_breaks: words behind which a clause no longer tells of the voice: "while".
+        learned_speakers: the networks of `attribution` say who speaks.
         leaves: words by which a stage direction says that somebody leaves: "exit".
         elisions: words that begin with an apostrophe, which is no quote: "tis".
     """
@@ -178,6 +186,14 @@ class Rules:
     oblique: tuple[str, ...] = ()
     silent: Phrases = field(default_factory=Phrases)
     later: Later | None = None
+    voices: Words = field(default_factory=Words)
+    feelings: Words = field(default_factory=Words)
+    manner_leads: Words = field(default_factory=Words)
+    adverb_endings: tuple[str, ...] = ()
+    degrees: Words = field(default_factory=Words)
+    no_manner: Words = field(default_factory=Words)
+    clause_breaks: Words = field(default_factory=Words)
+    learned_speakers: bool = False
     leaves: Words = field(default_factory=Words)
     elisions: tuple[str, ...] = ()
 
@@ -360,14 +376,17 @@ def _later(value: Any, where: str) -> Later:  # noqa: ANN401
 
 _READ: dict[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(
-        ("says", "articles", "goes_on", "answers", "thinks", "writes", "particles", "stops", "others", "leaves"), _words
+        ("says", "articles", "goes_on", "answers", "thinks", "writes", "particles", "stops", "others", "leaves")
+        + ("voices", "feelings", "manner_leads", "degrees", "no_manner", "clause_breaks"),
+        _words,
     ),
-    **dict.fromkeys(("dashes", "oblique", "elisions"), _texts),
+    **dict.fromkeys(("dashes", "oblique", "elisions", "adverb_endings"), _texts),
     **dict.fromkeys(("pronouns", "possessives", "titles"), _persons),
     "nicknames": _nicknames,
     "quotes": _quotes,
     "unmarked": _flag,
     "run_in": _flag,
+    "learned_speakers": _flag,
     "to_self": _phrases,
     "silent": _phrases,
     "later": _later,

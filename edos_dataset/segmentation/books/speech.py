@@ -28,7 +28,10 @@ class Utterance(NamedTuple):
     Attributes:
         text: the words, without quotes and dashes.
         paragraphs: numbers of its blocks of the book (recipe `papers`: of its paragraphs), ascending.
-        speaker: named by a dialogue tag or a play, or by turns where that is certain; None where unknown.
+        speaker: name of who says it (`attribution`), the same throughout the book; None where unknown.
+        character: number of the speaker in the book, from 0; None where unknown.
+        addressee: name of the person to whom it is said; None where unknown.
+        manner: how it is said, in the words of its dialogue tag; None if it does not say so.
         narration: between its quotes and after them, joined by spaces; None if there is none.
         certainty: probability that it is right and another person's than the turn before, 0 to 1; None where it is the
             first, and where it is not estimated.
@@ -37,6 +40,9 @@ class Utterance(NamedTuple):
     text: str
     paragraphs: tuple[int, ...]
     speaker: str | None = None
+    character: int | None = None
+    addressee: str | None = None
+    manner: str | None = None
     narration: str | None = None
     certainty: float | None = None
 

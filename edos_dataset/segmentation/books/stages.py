@@ -12,12 +12,13 @@ from edos_dataset.arrays import empty_lists, nest, unnest
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.pipeline import Stage, Unit, check_ranges
 from edos_dataset.schema.tables import BOOK_DIALOGUES, BOOK_TURN, REASON
+from edos_dataset.segmentation.books.attribution import weights_text
 from edos_dataset.segmentation.books.extraction import Speech, extract
 from edos_dataset.segmentation.books.papers import Papers, extract_as_papers
 from edos_dataset.segmentation.books.rules import languages, load_rules, rules_text
 from edos_dataset.segmentation.books.speech import Extraction, Utterance
 from edos_dataset.segmentation.dialogues import UNSURE
-from edos_dataset.sources.books.book import Block
+from edos_dataset.sources.books.book import HEADING, Block
 from edos_dataset.sources.documents import rejected_books
 
 _NO_LIMIT = 1 << 40
@@ -100,8 +101,8 @@ class FindDialogues(Stage):
         return Speech(self.unsure_gap, self.gap, self.most_gap, self.min_turns)
 
     def fingerprint(self) -> str:
-        """Return a hash of the stage, including the rules of all languages."""
-        return hash_json([super().fingerprint(), *map(rules_text, languages())])
+        """Return a hash of the stage, including the rules of all languages and the weights of who speaks."""
+        return hash_json([super().fingerprint(), weights_text(), *map(rules_text, languages())])
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Find the dialogues; a book without any is rejected, with its reason."""
@@ -110,7 +111,8 @@ class FindDialogues(Stage):
         books = zip(table["language"].to_pylist(), offsets[:-1], offsets[1:], strict=True)
         speech = self._speech()
         found = [extract(blocks[start:stop], load_rules(language), speech) for language, start, stop in books]
-        return dialogues_of(table, found)
+        chapters = [_chapters(blocks[start:stop]) for start, stop in zip(offsets[:-1], offsets[1:], strict=True)]
+        return dialogues_of(table, found, chapters)
 
     def notes(self, rejected: pa.Table) -> list[dict[str, Any]]:
         """Return the rejected books."""
@@ -146,34 +148,51 @@ class KeepSure(Stage):
         return table.append_column(REASON, reason)
 
 
-def dialogues_of(table: pa.Table, found: Sequence[Extraction]) -> pa.Table:
+def _chapters(blocks: Sequence[Block]) -> list[str | None]:
+    """Return the heading above each block, None before the first one."""
+    heading, found = None, []
+    for text, kind, _, _ in blocks:
+        if kind == HEADING:
+            heading = text
+        found.append(heading)
+    return found
+
+
+def dialogues_of(
+    table: pa.Table, found: Sequence[Extraction], chapters: Sequence[Sequence[str | None]] | None = None
+) -> pa.Table:
     """Return BOOK_DIALOGUES with the column `reason`: a row for each dialogue of a book, in its order, or one without
     turns for a book that gives none.
 
     Args:
         table: READ_BOOKS.
         found: the extraction of each of its books.
+        chapters: the heading above each of its paragraphs; by default none.
     """
     rows: list[int] = []
     ids: list[str | None] = []
     reasons: list[str | None] = []
     dialogues: list[list[Utterance]] = []
+    headings: list[str | None] = []
     for row, (document, extraction) in enumerate(zip(table["document_id"].to_pylist(), found, strict=True)):
         if extraction.reason is not None:
             rows.append(row)
             ids.append(None)
             reasons.append(extraction.reason)
             dialogues.append([])
+            headings.append(None)
             continue
         rows += [row] * len(extraction.dialogues)
         ids += _ids(document, extraction.dialogues)
         reasons += [None] * len(extraction.dialogues)
         dialogues += extraction.dialogues
+        headings += [chapters[row][turns[0].paragraphs[0]] if chapters else None for turns in extraction.dialogues]
     taken = table.select([name for name in BOOK_DIALOGUES.names if name in table.column_names]).take(
         pa.array(rows, pa.int64())
     )
     columns = {name: taken[name] for name in taken.column_names}
-    columns |= {"dialogue_id": pa.array(ids, pa.string()), "turns": _turns(dialogues)}
+    columns |= {"dialogue_id": pa.array(ids, pa.string()), "chapter": pa.array(headings, pa.string())}
+    columns |= {"turns": _turns(dialogues)}
     whole = pa.table({name: columns[name] for name in BOOK_DIALOGUES.names}, schema=BOOK_DIALOGUES)
     return whole.append_column(REASON, pa.array(reasons, pa.string()))
 
@@ -200,6 +219,9 @@ def _turns(dialogues: Sequence[Sequence[Utterance]]) -> pa.ListArray:
         "text": [utterance.text for utterance in utterances],
         "sentence_ids": pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.array(numbers)),
         "speaker": [utterance.speaker for utterance in utterances],
+        "speaker_id": pa.array([utterance.character for utterance in utterances], pa.int32()),
+        "addressee": pa.array([utterance.addressee for utterance in utterances], pa.string()),
+        "manner": pa.array([utterance.manner for utterance in utterances], pa.string()),
         "narration": [utterance.narration for utterance in utterances],
         "certainty": pa.array([utterance.certainty for utterance in utterances], pa.float32()),
     }

@@ -43,6 +43,9 @@ class Turn:
         further: the tag beside its first quote says that the speaker continues.
         doubts: what was guessed of it and of the narration before it.
         gap: paragraphs of narration before it.
+        given: a play names its speaker.
+        character: number of its speaker; None where unknown.
+        addressee: name of the person to whom it is said; None where unknown.
     """
 
     texts: list[str]
@@ -57,6 +60,9 @@ class Turn:
     further: bool = False
     doubts: list[Doubt] = field(default_factory=list)
     gap: Sequence[str] = ()
+    given: bool = False
+    character: int | None = None
+    addressee: str | None = None
 
     def attribute(self, speaker: Speaker | None) -> None:
         """Add what a tag says of the speaker; what is known stays."""
@@ -479,3 +485,19 @@ def leads_in_unspoken(narration: str, rules: Rules) -> bool:
     if tag is None or tag.verb in rules.writes:
         return rules.writes.meet(small_words(narration[-_NEAR:]))
     return tag.verb in rules.thinks or rules.to_self.within(narration[-_NEAR:])
+
+
+def name_by_turns(turns: Sequence[Turn], rules: Rules) -> None:
+    """Name the speakers where two people alternate, A, B, ?, B, A, ?, each is named twice, and no third is: of two that
+    are named once, 57 % of the names given by turns were right in 12 novels, of these nine of ten.
+    """
+    sides = [[turn.name for turn in turns[side::2] if turn.name] for side in (0, 1)]
+    if any(len(names) < 2 for names in sides):
+        return
+    (one, *others), (other, *more) = sides
+    if same_name(one, other, rules) or not all(same_name(one, name, rules) for name in others):
+        return
+    if not all(same_name(other, name, rules) for name in more):
+        return
+    for place, turn in enumerate(turns):
+        turn.name = turn.name or (one, other)[place % 2]
