@@ -29,6 +29,12 @@ _PROSODY = {
     "sadness": {"rate": "-15%", "pitch": "-10%", "volume": "-10%"},
     "surprise": {"rate": "+5%", "pitch": "+20%"},
 }
+_VOICES = {
+    "whispering": re.compile(r"\b(?:whisper|under (?:his|her) breath)", re.IGNORECASE),
+    "shouting": re.compile(r"\b(?:shout|yell|roar|bellow|scream|shriek)", re.IGNORECASE),
+}
+"""Style → the words about the voice that mean it; it is truer than that of a label."""
+
 _NARRATOR = "narrator"
 
 
@@ -83,6 +89,9 @@ class Speech:
 
     def _emotion(self, turn: Turn) -> tuple[str, str]:
         """Return the tags around what is said."""
+        style = next((style for style, said in _VOICES.items() if turn.manner and said.search(turn.manner)), None)
+        if style is not None and self.emotion == "express-as":
+            return f"<mstts:express-as style={quoteattr(style)}>", "</mstts:express-as>"
         family = None if turn.label is None or self.emotion == "none" else _family(turn.label, self.labels)
         if family is None:
             return "", ""

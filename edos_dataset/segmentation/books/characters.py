@@ -134,9 +134,9 @@ def _known_words(tags: Iterable[str], text: str, rules: Rules) -> frozenset[str]
 class _Common:
     """Words that a book also writes in lower case, and that therefore belong to no name: "Poor Elizabeth"."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, rules: Rules) -> None:
         self._text = text[:_PART]
-        self._known: dict[str, bool] = {}
+        self._known = dict.fromkeys((*rules.particles, *rules.stops, *rules.articles, *rules.pronouns), True)
 
     def __contains__(self, word: str) -> bool:
         found = self._known.get(word)
@@ -147,7 +147,7 @@ class _Common:
 
 def _mentions(text: str, known: frozenset[str], rules: Rules) -> Iterator[Mention]:
     """Yield the names in a text: capitalised words in a row of which one is known, or that follow a title."""
-    titles, common = rules.bare_titles, _Common(text)
+    titles, common = rules.bare_titles, _Common(text, rules)
     row: list[tuple[int, int, str]] = []
     wanted = False
     end = -2
