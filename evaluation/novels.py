@@ -96,6 +96,7 @@ class Novel:
         for row in _rows(folder / "character_info.csv"):
             for name in {row["Main Name"], *ast.literal_eval(row["Aliases"])}:
                 aliases[_plain(name)].add(row["Main Name"])
+                aliases[_plain(name.partition(" - ")[0])].add(row["Main Name"])  # "Christopher Robin - Story"
         quotations = [_quotation(row, offsets, starts, aliases) for row in _rows(folder / "quotation_info.csv")]
         words = [text[start:end].lower() for start, end in spans]
         found = sorted((quotation for quotation in quotations if quotation.words), key=lambda each: each.start)

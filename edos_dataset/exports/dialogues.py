@@ -297,8 +297,9 @@ def _of_extra(text: str, extra: dict[str, Any]) -> Turn:
     ranked = [(str(each["label"]), _number(each["probability"]) or 0.0) for each in top or () if isinstance(each, dict)]
     speaker = next((extra.pop(name) for name in ("speaker", "role", "from") if name in extra), None)
     start, end = (_number(extra.pop(name)) if _is_number(extra.get(name)) else None for name in ("start", "end"))
-    narration = _text(extra.pop("narration", None))
-    return Turn(text, _text(speaker), start, end, _text(label), confidence, ranked, narration, extra=extra)
+    narration, manner, addressee = (_text(extra.pop(name, None)) for name in ("narration", "manner", "addressee"))
+    told = {"extra": extra, "manner": manner, "addressee": addressee}
+    return Turn(text, _text(speaker), start, end, _text(label), confidence, ranked, narration, **told)
 
 
 def _taken(extra: dict[str, Any], name: str) -> Any:  # noqa: ANN401 - any JSON

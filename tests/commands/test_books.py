@@ -192,6 +192,9 @@ def test_load_dataset_reads_it(english, german, tmp_path):
         "text",
         "sentence_ids",
         "speaker",
+        "speaker_id",
+        "addressee",
+        "manner",
         "narration",
         "certainty",
     }

@@ -255,3 +255,18 @@ def test_dialogues_are_cut_at_uncertain_boundaries():
         ("d+2", ["2", "3"]),
         ("d+5", ["5", "6"]),
     ]
+
+
+def test_a_book_becomes_a_script_for_a_full_cast(tmp_path):
+    turns = [
+        {"text": "Come!", "speaker": "Ann", "manner": "whispered", "addressee": "Tom", "narration": "She rose."},
+        {"text": "No.", "speaker": "Tom"},
+    ]
+    (tmp_path / "a.jsonl").write_text(json.dumps({"id": "a", "turns": turns}))
+    edos_dataset.export(tmp_path / "a.jsonl", to="ssml", out=tmp_path / "a.ssml")
+    voices = list(etree.parse(str(tmp_path / "a.ssml")).iter("{*}voice"))
+    assert [voice.get("name") for voice in voices] == ["Ann", "narrator", "Tom"]
+    assert [each.get("style") for each in voices[0].iter("{*}express-as")] == ["whispering"]
+    edos_dataset.export(tmp_path / "a.jsonl", to="csv", out=tmp_path / "a.csv")
+    rows = list(csv.DictReader((tmp_path / "a.csv").open()))
+    assert (rows[0]["manner"], rows[0]["addressee"], rows[0]["narration"]) == ("whispered", "Tom", "She rose.")

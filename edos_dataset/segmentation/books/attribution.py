@@ -9,6 +9,8 @@ weights; `evaluation/novels.py` measures them on novels that they were not train
 """
 
 import json
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from edos_dataset.arrays import Floats
-from edos_dataset.segmentation.books.characters import Cast
+from edos_dataset.segmentation.books.characters import Cast, Character
 from edos_dataset.segmentation.books.rules import Rules
 from edos_dataset.segmentation.books.turns import Turn, name_by_turns
 
@@ -30,6 +32,13 @@ _BACK, _AHEAD, _TAGS = 14, 3, 8  # turns in which somebody has to be mentioned, 
 _NEAR = (1, 2, 3, 4)  # distances of turns whose tags are read
 _REACH = 6  # the same, in the sums of those in an even and an odd distance
 _DECAY = 0.75  # weight of a turn relative to one that is nearer by one
+_TELLS, _TOLD = 3, 0.02  # turns of "I said", and their share, in a book with a narrator who speaks
+_CALLS, _CALLED = 3, 0.4  # how often, and which share of those addressed beside what the narrator says, is the narrator
+_FEW_TAGS = 0.3  # tags of the narrator by name, relative to those with "I"
+_MOST_CHARACTERS, _MOST_CELLS, _MOST_CANDIDATES = 300, 4_000_000, 40
+"""Characters of a book, the product of characters and turns, and candidates of a turn: they bound the memory."""
+_ADDRESS = re.compile(r", ((?:[A-Z][\w’'-]+ )?[A-Z][\w’'-]+)(?=[,.!?])")
+_SIGN: Mapping[str | None, float] = {"m": 1.0, "f": -1.0}
 _ENDS = frozenset(",.!?;:—-…’'\"")
 
 
@@ -77,33 +86,62 @@ class _Book:
         starts = np.cumsum(lengths + 1) - lengths - 1
         text = "\n".join(texts)
         of_part, kind_of_part = np.array(places, np.int64), np.array(kinds, np.int64)
+        self.persons = np.array([turn.person or "" for turn in turns])
+        tells = np.count_nonzero(self.persons == "i") >= max(_TELLS, _TOLD * len(turns))
         tagged = [turn.name for turn in turns if turn.name]
+        if tells:  # tags do not name the narrator: others do, who speak to them
+            tagged += _addressed(turns)
         self.cast = cast = Cast(text, starts, kind_of_part != _SPEECH, tagged, rules)
-        numbers = np.fromiter((cast.of_key(each.key) for each in cast.mentions), np.int64, len(cast.mentions))
-        parts = cast.parts
-        self.mentioned, self.mention_turn, self.mention_kind = numbers, of_part[parts], kind_of_part[parts]
-        self.mention_start = cast.starts
-        self.mention_offset = cast.starts - starts[parts]
-        ends = np.fromiter((each.end for each in cast.mentions), np.int64, len(cast.mentions))
-        self.called = np.fromiter(
-            (
-                kind == _SPEECH and _is_called(text, start, end)
-                for kind, start, end in zip(self.mention_kind.tolist(), cast.starts.tolist(), ends.tolist(), strict=True)
-            ),
-            bool, len(ends),
-        )  # fmt: skip
+        most = min(_MOST_CHARACTERS, _MOST_CELLS // max(1, len(turns)))
+        del cast.characters[most:]
+        numbers = cast.numbers
+        known = numbers < most
+        parts = cast.parts[known]
+        self.mentioned, self.mention_start = numbers[known], cast.starts[known]
+        self.mention_turn, self.mention_kind = of_part[parts], kind_of_part[parts]
+        self.mention_offset = self.mention_start - starts[parts]
+        ends = cast.ends[known]
+        self.called = self.mention_kind == _SPEECH
+        for place in np.flatnonzero(self.called).tolist():
+            self.called[place] = _is_called(text, int(self.mention_start[place]), int(ends[place]))
+        self.tag = np.array([-1 if turn.name is None else cast.of(turn.name) for turn in turns])
+        self.tag[self.tag >= most] = -1
+        self.narrator = self._narrator() if tells else -1
+        if tells:
+            self.tag[(self.persons == "i") & (self.tag < 0)] = self.narrator
         self.size = len(turns), len(cast.characters)
         first_speech = np.full(len(turns), 0, np.int64)
         speech = kind_of_part == _SPEECH
         first_speech[of_part[speech]] = starts[speech]
         self.begin = first_speech
-        self.tag = np.fromiter((-1 if t.name is None else _or(cast.of(t.name)) for t in turns), np.int64, len(turns))
-        self.persons = np.array([t.person or "" for t in turns])
+        beats = [(turn.narration[0] if turn.narration else "", turn.lead, (turn.gap or ("",))[-1]) for turn in turns]
+        self.beats = [
+            np.array([_SIGN.get(_person_at(texts[place], rules), 0.0) for texts in beats]) for place in range(3)
+        ]
         self.gap_length = np.array([sum(map(len, t.gap)) + len(t.lead) for t in turns], float)
         self.speech_length = np.array([sum(map(len, t.texts)) for t in turns], float)
         self.tail_length = np.array([sum(map(len, t.narration)) for t in turns], float)
-        self.gender = np.array([{"m": 1.0, "f": -1.0}.get(c.gender or "", 0.0) for c in cast.characters])
-        self.described = np.array([float(c.described) for c in cast.characters])
+        self.gender = np.array([_SIGN.get(character.gender, 0.0) for character in cast.characters])
+        self.described = np.array([float(character.described) for character in cast.characters])
+        self.lowered = np.array([float(each.described and not each.has_capital) for each in cast.characters])
+
+    def _narrator(self) -> int:
+        """Return the number of the narrator: of whoever is called by name beside what the narrator says, else of a
+        new character without a name.
+        """
+        own = np.flatnonzero(self.persons == "i")
+        beside = np.unique([own - 1, own + 1])
+        chosen = self.called & np.isin(self.mention_turn, beside)
+        characters = self.cast.characters
+        calls = np.bincount(self.mentioned[chosen], minlength=len(characters))
+        calls[np.unique(self.tag[own][self.tag[own] >= 0])] = 0
+        tags = np.bincount(self.tag[self.tag >= 0], minlength=len(characters))
+        calls[tags > _FEW_TAGS * len(own)] = 0
+        best = int(calls.argmax()) if len(calls) else 0
+        if len(calls) and calls[best] >= max(_CALLS, _CALLED * calls.sum()):
+            return best
+        characters.append(Character(len(characters), ""))
+        return len(characters) - 1
 
     def count(self, chosen: np.ndarray) -> np.ndarray:
         """Return how many of the chosen mentions of each character each turn has."""
@@ -118,8 +156,15 @@ class _Book:
         return np.concatenate([np.full((1, self.size[1]), -1, np.int64), found[:-1]]) if before else found
 
 
-def _or(number: int | None) -> int:
-    return -1 if number is None else number
+def _person_at(text: str, rules: Rules) -> str | None:
+    """Return the person of the pronoun with which narration begins; None if it begins with none."""
+    return rules.pronouns.get(text[:12].partition(" ")[0].strip(",").lower()) if text else None
+
+
+def _addressed(turns: Sequence[Turn]) -> list[str]:
+    """Return the names by which people are often addressed."""
+    names = Counter(name for turn in turns for text in turn.texts for name in _ADDRESS.findall(text))
+    return [name for name, count in names.items() if count >= _CALLS]
 
 
 def _is_called(text: str, start: int, end: int) -> bool:
@@ -148,6 +193,8 @@ def scene_of(dialogues: Sequence[Sequence[Turn]], rules: Rules) -> Scene | None:
     with_tag = np.flatnonzero(book.tag >= 0)
     tags[with_tag, book.tag[with_tag]] = 1
     near = (_window(everywhere, _BACK, _AHEAD) + _window(tags, _TAGS, _TAGS)) > 0
+    if near.sum(axis=1).max() > _MOST_CANDIDATES:
+        near &= _latest_of(np.where(near, book.latest(np.ones(len(kinds), bool), False) + 2, 0))
     rows, columns = np.nonzero(near)
     # nobody of them comes last of each turn
     turns = np.concatenate([rows, np.arange(count)])
@@ -161,6 +208,12 @@ def scene_of(dialogues: Sequence[Sequence[Turn]], rules: Rules) -> Scene | None:
     features[: len(rows), 1 + shared.shape[1] :] = own
     called = dict(zip(book.mention_turn[book.called].tolist(), book.mentioned[book.called].tolist(), strict=True))
     return Scene(book.cast, turns[order], characters[order], features[order], book.dialogue, called)
+
+
+def _latest_of(places: np.ndarray) -> np.ndarray:
+    """Return which characters were mentioned last before each turn, no more than the most that are candidates."""
+    least = np.partition(places, -_MOST_CANDIDATES, axis=1)[:, -_MOST_CANDIDATES]
+    return np.asarray(places >= np.maximum(least, 1)[:, None])
 
 
 def _window(counts: np.ndarray, back: int, ahead: int) -> np.ndarray:
@@ -198,8 +251,11 @@ def _own_features(
     is_tag = tag == columns
     narrator = (book.persons == "i")[rows]
     found += [is_tag, (tag >= 0) & ~is_tag, book.described[columns], is_tag * book.described[columns], narrator]
+    found += [book.lowered[columns], is_tag * book.lowered[columns], columns == book.narrator]
     agreement = person[rows] * gender
     found += [agreement > 0, agreement < 0, (person[rows] != 0) & (gender == 0), gender != 0]
+    for beat in book.beats:
+        found += [beat[rows] * gender > 0, beat[rows] * gender < 0]
     # where the turn's own paragraph and those before mention them
     for kind in (_EARLIER, _LAST, _LEAD, _NARRATION, _SPEECH):
         counts = book.count(kinds == kind)
@@ -361,10 +417,9 @@ class Attributor:
             found = softmax(self.second.scores(np.hstack([scene.features, around])), scene.turns)
         return found
 
-
     def best(self, scene: Scene) -> list[int]:
         """Return the character who says each turn; -1 where none is probable enough."""
-        probabilities = np.where(scene.characters >= 0, self.probabilities(scene), -1.0)
+        probabilities = self.probabilities(scene)
         begins = np.searchsorted(scene.turns, np.arange(len(scene.dialogues)))
         highest = np.maximum.reduceat(probabilities, begins)
         found = np.full(len(begins), -1)
@@ -430,7 +485,7 @@ def name_speakers(dialogues: Sequence[Sequence[Turn]], rules: Rules, attributor:
         for turn in dialogue:
             number = best[place]
             if not turn.given:
-                turn.name = characters[number].name if number >= 0 else None
+                turn.name = (characters[number].name or None) if number >= 0 else None
             turn.character = number if number >= 0 else None
             called = scene.called.get(place)
             if called is not None and called != number:
@@ -446,7 +501,8 @@ def _number(dialogues: Sequence[Sequence[Turn]], rules: Rules) -> None:
     cast = Cast("", np.zeros(1, np.int64), np.ones(1, bool), names, rules)
     for dialogue in dialogues:
         for turn in dialogue:
-            turn.character = cast.of(turn.name) if turn.name else None
+            number = cast.of(turn.name) if turn.name else -1
+            turn.character = number if number >= 0 else None
         _address(dialogue)
 
 

@@ -9,6 +9,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -17,13 +18,23 @@ from edos_dataset.segmentation.books.rules import Rules, small_words
 from edos_dataset.segmentation.books.speakers import is_title
 
 _CAPITALISED = re.compile(r"[A-ZÀ-ÖØ-ÞŐŰ][\w’'-]*")
+_ROW = re.compile(rf"{_CAPITALISED.pattern}(?:\.? {_CAPITALISED.pattern})*")
 _POSSESSIVE = re.compile(r"(?:['’]s?|--?)$")
 _FEW = 40  # mentions of a name of which the pronouns are counted
 _BEHIND = 90  # characters behind a mention in which a pronoun is looked for
+_SEEN = 3  # pronouns
 _SURE = 0.62  # share of the pronouns from which a gender is taken
 _MOST_WORDS = 4  # of a name
-_COMMON = 2  # times as often in lower case as with a capital: no name
-_PART = 1 << 18  # characters in which a word in lower case is looked for
+_COMMON, _RARE = 2.0, 0.5  # times as often in lower case as with a capital: no name, if tags name it often or rarely
+_OFTEN = 3  # tags
+_DOMINANT = 0.9  # share of the mentions of those who bear a name, of the one who is meant by it
+_MOST_NAMES = 1500  # of a book: comparing them takes time that grows with the square
+_ALONE = 10  # mentions by a first name alone
+_FULL = 3  # mentions of a full name under which somebody is shown
+_PART, _SHORT_PART = 1 << 18, 1 << 16  # characters in which words of names, and others, are looked for in lower case
+
+NOBODY = 1 << 40
+"""A number that no character has."""
 
 Key = tuple[str, ...]
 """Words of a name in lower case, titles without their full stop."""
@@ -46,6 +57,11 @@ class Character:
     names: Counter[str] = field(default_factory=Counter)
     gender: str | None = None
     described: bool = False
+
+    @property
+    def has_capital(self) -> bool:
+        """Whether a word behind the first of the name has a capital: "the Hatter"."""
+        return any(word[0].isupper() for word in self.name.split()[1:])
 
 
 class Mention(NamedTuple):
@@ -76,25 +92,31 @@ class Cast:
         rules: of the language.
     """
 
-    def __init__(self, text: str, starts: np.ndarray, is_narration: np.ndarray, tagged: Iterable[str], rules: Rules) -> None:
+    def __init__(
+        self, text: str, starts: np.ndarray, is_narration: np.ndarray, tagged: Iterable[str], rules: Rules
+    ) -> None:
         self.rules = rules
         tags = Counter(tagged)
-        self.mentions = list(_mentions(text, _known_words(tags, text[:_PART], rules), rules))
+        known = _known_words(tags, text[:_PART], rules)
+        self.mentions = list(_mentions(text, known, rules))
         self.characters: list[Character] = []
         self._of: dict[Key, int] = {}
-        self.starts = np.fromiter((mention.start for mention in self.mentions), np.int64, len(self.mentions))
+        self.starts, self.ends = (
+            np.fromiter((mention[end] for mention in self.mentions), np.int64, len(self.mentions)) for end in (0, 1)
+        )
         self.parts = np.searchsorted(starts, self.starts, side="right") - 1
-        self._make(text, is_narration[self.parts].tolist(), tags)
+        self._make(text, is_narration[self.parts].tolist(), tags, known)
 
-    def of(self, name: str) -> int | None:
-        """Return the number of the character with a name; None if there is none."""
-        return self._of.get(key_of(name))
+    def of(self, name: str) -> int:
+        """Return the number of the character with a name; -1 if there is none."""
+        return self._of.get(key_of(name), -1)
 
-    def of_key(self, key: Key) -> int | None:
-        """Return the number of the character with the words of a name; None if there is none."""
-        return self._of.get(key)
+    @property
+    def numbers(self) -> np.ndarray:
+        """The number of the character of each mention; NOBODY where it is none."""
+        return np.fromiter((self._of.get(each.key, NOBODY) for each in self.mentions), np.int64, len(self.mentions))
 
-    def _make(self, text: str, narrated: Sequence[bool], tags: Counter[str]) -> None:
+    def _make(self, text: str, narrated: Sequence[bool], tags: Counter[str], known: frozenset[str]) -> None:
         counts: Counter[Key] = Counter(mention.key for mention in self.mentions)
         shown: dict[Key, Counter[str]] = defaultdict(Counter)
         for mention in self.mentions:
@@ -107,35 +129,48 @@ class Cast:
             counts[key] += count
             shown[key][name] += count
         genders = _genders(text, narrated, self.mentions, self.rules)
-        groups = _Groups(counts, told, genders, self.rules)
+        counts = Counter(dict(counts.most_common(_MOST_NAMES)))
+        groups = _Groups(counts, told, genders, known, self.rules)
         order = sorted(groups.found, key=lambda group: (-sum(counts[key] for key in group.keys), group.keys[0]))
         for number, group in enumerate(order):
             names: Counter[str] = Counter()
             for key in group.keys:
                 names[shown[key].most_common(1)[0][0]] += counts[key]
                 self._of[key] = number
-            best = max(names, key=lambda name: (names[name], name))
+            full = [name for name in names if names[name] >= _FULL and _is_full(name, self.rules)]
+            best = max(full or names, key=lambda name: (names[name], name))
             self.characters.append(Character(number, best, names, group.gender, group.described))
 
 
-def _known_words(tags: Iterable[str], text: str, rules: Rules) -> frozenset[str]:
+def _is_full(name: str, rules: Rules) -> bool:
+    """Return whether a name has a first and a last name, and no title."""
+    words = name.split()
+    return len(words) in (2, 3) and words[0].lower() in rules.first_names
+
+
+def _known_words(tags: Mapping[str, int], text: str, rules: Rules) -> frozenset[str]:
     """Return the words of the names of dialogue tags, without articles, titles, and words that a sentence begins."""
-    words: set[str] = set()
-    for name in tags:
+    words: Counter[str] = Counter()
+    for name, count in tags.items():
         for part in name.replace("’", "'").split():
             if part[0].isupper() and not is_title(part, rules):
-                words.add(_POSSESSIVE.sub("", part).lower())
-    words -= set(rules.pronouns) | rules.articles | rules.particles | rules.stops
-    return frozenset(
-        word for word in words if text.count(f" {word} ") <= _COMMON * text.count(f" {word.capitalize()} ") + 1
-    )
+                words[_POSSESSIVE.sub("", part).lower()] += count
+    for word in (*rules.pronouns, *rules.articles, *rules.particles, *rules.stops):
+        words.pop(word, None)
+    return frozenset(word for word, count in words.items() if _is_name(word, count, text))
+
+
+def _is_name(word: str, tags: int, text: str) -> bool:
+    """Return whether a word of tags is a name, and not one that begins a sentence."""
+    small, large = text.count(f" {word} "), text.count(f" {word.capitalize()} ")
+    return small <= (_COMMON if tags >= _OFTEN else _RARE) * large + 1
 
 
 class _Common:
     """Words that a book also writes in lower case, and that therefore belong to no name: "Poor Elizabeth"."""
 
     def __init__(self, text: str, rules: Rules) -> None:
-        self._text = text[:_PART]
+        self._text = text[:_SHORT_PART]
         self._known = dict.fromkeys((*rules.particles, *rules.stops, *rules.articles, *rules.pronouns), True)
 
     def __contains__(self, word: str) -> bool:
@@ -145,45 +180,58 @@ class _Common:
         return found
 
 
+class _Reader:
+    """Reads names in rows of capitalised words; books repeat most rows, which are read once."""
+
+    def __init__(self, text: str, known: frozenset[str], rules: Rules) -> None:
+        self._known, self._titles, self._common = known, rules.bare_titles, _Common(text, rules)
+
+    def names_in(self, row: str) -> tuple[Mention, ...]:
+        """Return the names in a row, with their places in it."""
+        found: list[Mention] = []
+        words: list[tuple[int, int, str]] = []
+        for token in _CAPITALISED.finditer(row):
+            first, last = token.span()
+            if words and not self._goes_on(row, words[-1], first):
+                found += self._name(words)
+                words = []
+            word = token[0] if token[0].isalpha() else _POSSESSIVE.sub("", token[0].replace("’", "'"))
+            words.append((first, last, word.lower()))
+        return (*found, *self._name(words))
+
+    def _goes_on(self, row: str, before: tuple[int, int, str], first: int) -> bool:
+        """Return whether a word belongs to the name of the word before it: not behind "'s" or a full stop."""
+        if row[before[1] : first] == ". ":
+            return before[2] in self._titles
+        return row[before[1] - 2 : before[1]] not in ("'s", "’s")
+
+    def _name(self, words: Sequence[tuple[int, int, str]]) -> list[Mention]:
+        known, titles = self._known, self._titles
+        if not any(word in known or word in titles for _, _, word in words):
+            return []
+        begin, end = 0, len(words)
+        while begin < end and not (
+            words[begin][2] in known or words[begin][2] in titles or words[begin][2] not in self._common
+        ):
+            begin += 1
+        while end > begin and words[end - 1][2] not in known and words[end - 1][2] in self._common:
+            end -= 1
+        key = tuple(word for _, _, word in words[begin:end])
+        if not 0 < len(key) <= _MOST_WORDS:
+            return []
+        if not (any(word in known for word in key) or (key[0] in titles and len(key) > 1)):
+            return []
+        return [Mention(words[begin][0], words[end - 1][1], key)]
+
+
 def _mentions(text: str, known: frozenset[str], rules: Rules) -> Iterator[Mention]:
     """Yield the names in a text: capitalised words in a row of which one is known, or that follow a title."""
-    titles, common = rules.bare_titles, _Common(text, rules)
-    row: list[tuple[int, int, str]] = []
-    wanted = False
-    end = -2
-    for found in _CAPITALISED.finditer(text):
-        first, last = found.span()
-        word = found[0]
-        if not word.isalpha():
-            word = _POSSESSIVE.sub("", word.replace("’", "'"))
-        word = word.lower()
-        joined = first == end + 1 and text[end] == " "
-        if not joined and row and row[-1][2] in titles and text[end : first] == ". ":
-            joined = True
-        if not joined:
-            if wanted:
-                yield from _name(row, known, titles, common)
-            row, wanted = [], False
-        row.append((first, last, word))
-        wanted = wanted or word in known or word in titles
-        end = last if text[last - 1] != "s" or text[last - 2] not in "'’" else -2
-    if wanted:
-        yield from _name(row, known, titles, common)
-
-
-def _name(
-    row: list[tuple[int, int, str]], known: frozenset[str], titles: Mapping[str, str | None], common: _Common
-) -> Iterator[Mention]:
-    begin, end = 0, len(row)
-    while begin < end and row[begin][2] not in known and row[begin][2] not in titles and row[begin][2] in common:
-        begin += 1
-    while end > begin and row[end - 1][2] not in known and row[end - 1][2] in common:
-        end -= 1
-    words = tuple(word for _, _, word in row[begin:end])
-    if not 0 < len(words) <= _MOST_WORDS:
-        return
-    if any(word in known for word in words) or (words[0] in titles and len(words) > 1):
-        yield Mention(row[begin][0], row[end - 1][1], words)
+    names_in = lru_cache(maxsize=1 << 14)(_Reader(text, known, rules).names_in)
+    for row in _ROW.finditer(text):
+        if names := names_in(row[0]):
+            place = row.start()
+            for first, last, key in names:
+                yield Mention(place + first, place + last, key)
 
 
 def _genders(
@@ -205,7 +253,7 @@ def _genders(
 
 
 def _gender(m: int, f: int) -> str | None:
-    if m + f < 2:
+    if m + f < _SEEN:
         return None
     return "m" if m >= _SURE * (m + f) else "f" if f >= _SURE * (m + f) else None
 
@@ -227,19 +275,22 @@ class _Groups:
     """Joins names to characters, those with more words first."""
 
     def __init__(
-        self, counts: Counter[Key], told: Counter[Key], pronouns: Mapping[Key, tuple[int, int]], rules: Rules
+        self,
+        counts: Counter[Key],
+        told: Counter[Key],
+        pronouns: Mapping[Key, tuple[int, int]],
+        known: frozenset[str],
+        rules: Rules,
     ) -> None:
         self.rules, self.counts = rules, counts
         self.found: list[_Group] = []
         self.pronouns = pronouns
-        firsts: Counter[str] = Counter()
-        for key in counts:
-            titles, words = self._split(key)
-            if len(words) > 1 and not titles:
-                firsts[words[0]] += counts[key]
         self._by_word: dict[str, list[_Group]] = defaultdict(list)
-        for key in sorted(counts, key=lambda key: (-len(self._split(key)[1]), -counts[key], key)):
+        rare = {key for key in counts if counts[key] < 2 and not told[key] and self._is_strange(key, known)}
+        for key in sorted(counts.keys() - rare, key=lambda key: (-len(self._split(key)[1]), -counts[key], key)):
             self._place(key)
+        for key in sorted(rare):
+            self._place_rare(key)
 
     def _split(self, key: Key) -> tuple[tuple[str, ...], tuple[str, ...]]:
         titles = self.rules.bare_titles
@@ -248,33 +299,54 @@ class _Groups:
             begin += 1
         return key[:begin], key[begin:]
 
+    def _is_strange(self, key: Key, known: frozenset[str]) -> bool:
+        """Return whether a name of several words is none of words that are names of persons elsewhere."""
+        _, words = self._split(key)
+        if len(words) == 1:
+            return False
+        firsts = self.rules.first_names
+        return not (len(words) == 2 and words[1] in known and (words[0] in known or words[0] in firsts))
+
     def _place(self, key: Key) -> None:
         titles, words = self._split(key)
-        rules = self.rules
-        if words[0] in rules.articles:
-            self._add(key, titles, words, self._gender_of(key, titles, words), True)
-            return
-        gender = self._gender_of(key, titles, words)
-        fitting = [group for group in self._by_word[words[-1]] if self._fits(group, titles, words, gender)]
-        if len(words) == 1 and not titles:
-            by_first = [group for group in self._of_first(words[0]) if self._agree(group.gender, gender)]
-            if by_first:
-                fitting = by_first
-        if titles and len(fitting) > 1 and len(words) == 1:
-            same = [group for group in fitting if group.titles & set(titles)]
-            fitting = same if len(same) == 1 else []
-        if not fitting:
-            self._add(key, titles, words, gender, False)
-            return
-        group = max(fitting, key=lambda group: group.count)
+        gender = self._gender_of(titles, words)
+        group = None if words[0] in self.rules.articles else self._bearer(titles, words, gender)
+        if group is None:
+            self._add(key, titles, words, gender, words[0] in self.rules.articles)
+        else:
+            self._join(group, key, titles, gender)
+
+    def _place_rare(self, key: Key) -> None:
+        """Give a name of several words that occurs once to somebody who bears one of them."""
+        titles, words = self._split(key)
+        groups = [group for word in words for group in self._by_word[word] if not group.described]
+        if groups:
+            self._join(max(groups, key=lambda group: group.count), key, (), None)
+        else:
+            self._add(key, titles, words, self._gender_of(titles, words), False)
+
+    def _join(self, group: _Group, key: Key, titles: Sequence[str], gender: str | None) -> None:
         group.keys.append(key)
         group.titles.update(titles)
         group.count += self.counts[key]
         group.gender = group.gender or gender
 
-    def _of_first(self, word: str) -> list[_Group]:
-        word = self.rules.nicknames.get(word, word)
-        return [group for group in self._by_word[word] if group.first == word]
+    def _bearer(self, titles: Sequence[str], words: Sequence[str], gender: str | None) -> _Group | None:
+        """Return who is meant by a name; None for somebody new."""
+        fitting = [group for group in self._by_word[words[-1]] if self._fits(group, titles, words, gender)]
+        if len(words) == 1:
+            first = self.rules.nicknames.get(words[0], words[0])
+            own = [
+                group for group in self._by_word[first] if group.first == first and self._agree(group.gender, gender)
+            ]
+            if "sir" in titles or (own and not titles):
+                fitting = own
+        if not fitting:
+            return None
+        best = max(fitting, key=lambda group: group.count)
+        if len(words) == 1 and best.count < _DOMINANT * sum(group.count for group in fitting):
+            return best if best.first == words[0] and not titles else None
+        return best
 
     @staticmethod
     def _agree(one: str | None, other: str | None) -> bool:
@@ -283,24 +355,34 @@ class _Groups:
     def _fits(self, group: _Group, titles: Sequence[str], words: Sequence[str], gender: str | None) -> bool:
         if group.described or not set(words) <= group.words or not self._agree(group.gender, gender):
             return False
-        married = {"mrs", "miss"}
-        kinds = (group.titles | set(titles)) & married
-        return len(kinds) < 2 or not titles
+        if self.rules.wives.isdisjoint(titles):
+            if len(words) == 1 and titles and self._is_younger(group, titles, words):
+                return False
+            return not titles or self.rules.wives.isdisjoint(group.titles)
+        return bool(group.titles) and group.titles <= set(titles)  # a mother is not her daughter
 
-    def _gender_of(self, key: Key, titles: Sequence[str], words: Sequence[str]) -> str | None:
+    def _is_younger(self, group: _Group, titles: Sequence[str], words: Sequence[str]) -> bool:
+        """Return whether somebody is called by title, first and last name because the last one with the title means
+        another: "Mr. John Knightley" is not "Mr. Knightley".
+        """
+        if group.first is None:
+            return False
+        whole = self.counts[(*titles, group.first, *words)]
+        return whole >= _FULL and self.counts[(*titles, *words)] > whole and self.counts[(group.first,)] >= _ALONE
+
+    def _gender_of(self, titles: Sequence[str], words: Sequence[str]) -> str | None:
         for title in titles:
             if (gender := self.rules.bare_titles.get(title)) in ("m", "f"):
                 return gender
-        m, f = self.pronouns.get(key, (0, 0))
-        found = _gender(m, f)
-        if found is None and len(words) > 1:
-            found = _gender(*self.pronouns.get((words[0],), (0, 0)))
-        return found
+        if (known := self.rules.first_names.get(words[0])) is not None:
+            return known
+        counts = [self.pronouns.get(key, (0, 0)) for key in {tuple(words), tuple(words[:1])}]
+        return _gender(sum(m for m, _ in counts), sum(f for _, f in counts))
 
-    def _add(
-        self, key: Key, titles: Sequence[str], words: Sequence[str], gender: str | None, described: bool
-    ) -> None:
-        first = self.rules.nicknames.get(words[0], words[0]) if (len(words) > 1 or not titles) and not described else None
+    def _add(self, key: Key, titles: Sequence[str], words: Sequence[str], gender: str | None, described: bool) -> None:
+        first = (
+            self.rules.nicknames.get(words[0], words[0]) if (len(words) > 1 or not titles) and not described else None
+        )
         group = _Group([key], set(words), first, gender, set(titles), self.counts[key], described)
         self.found.append(group)
         for word in {*words, *([first] if first else [])}:

@@ -101,7 +101,12 @@ class _Reader:
             if phrase[0].endswith(_UNTOLD):
                 more = _TELLS.match(clause, last)
                 joined = bool(found) and first == found[-1][1] + 1
-                if more is None and not joined and phrase[0].count(" ") < 3 and phrase[0].split()[1] in self.rules.articles:
+                if (
+                    more is None
+                    and not joined
+                    and phrase[0].count(" ") < 3
+                    and phrase[0].split()[1] in self.rules.articles
+                ):
                     continue  # "in a tone"
                 last = more.end() if more else last
             if found and first == found[-1][1] + 1:

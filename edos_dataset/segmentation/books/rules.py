@@ -143,6 +143,8 @@ class Rules:
         to_self: phrases that turn a verb of saying into one of thinking: "to herself".
         writes: words about what is written, sung or quoted, not said.
         possessives: person by pronoun of possession and object, as in `pronouns`: "her".
+        first_names: person, m or f, by first name in lower case.
+        wives: titles of married women: one with such a title and a last name only is not somebody with a first name.
         nicknames: first name by short form: "lizzy".
         titles: person by title before a name: "mrs".
         particles: words between subject and verb or before the subject that are no subject: "then".
@@ -178,6 +180,8 @@ class Rules:
     to_self: Phrases = field(default_factory=Phrases)
     writes: Words = field(default_factory=Words)
     possessives: Mapping[str, str | None] = field(default_factory=dict)
+    first_names: Mapping[str, str] = field(default_factory=dict)
+    wives: Words = field(default_factory=Words)
     nicknames: Mapping[str, str] = field(default_factory=dict)
     titles: Mapping[str, str | None] = field(default_factory=dict)
     particles: Words = field(default_factory=Words)
@@ -360,6 +364,14 @@ def _nicknames(value: Any, where: str) -> dict[str, str]:  # noqa: ANN401
     return {short: name.lower() for name, shorts in value.items() for short in shorts.lower().split()}
 
 
+def _first_names(value: Any, where: str) -> dict[str, str]:  # noqa: ANN401
+    if not (
+        isinstance(value, dict) and set(value) <= {"m", "f"} and all(isinstance(each, str) for each in value.values())
+    ):
+        raise ValueError(f"{where}: expected first names under m and f, got {shown(value)}")
+    return {name: person for person, names in value.items() for name in names.lower().split()}
+
+
 def _phrases(value: Any, where: str) -> Phrases:  # noqa: ANN401
     return Phrases(_texts(value, where))
 
@@ -377,12 +389,13 @@ def _later(value: Any, where: str) -> Later:  # noqa: ANN401
 _READ: dict[str, Callable[[Any, str], Any]] = {
     **dict.fromkeys(
         ("says", "articles", "goes_on", "answers", "thinks", "writes", "particles", "stops", "others", "leaves")
-        + ("voices", "feelings", "manner_leads", "degrees", "no_manner", "clause_breaks"),
+        + ("wives", "voices", "feelings", "manner_leads", "degrees", "no_manner", "clause_breaks"),
         _words,
     ),
     **dict.fromkeys(("dashes", "oblique", "elisions", "adverb_endings"), _texts),
     **dict.fromkeys(("pronouns", "possessives", "titles"), _persons),
     "nicknames": _nicknames,
+    "first_names": _first_names,
     "quotes": _quotes,
     "unmarked": _flag,
     "run_in": _flag,

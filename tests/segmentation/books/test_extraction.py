@@ -157,12 +157,14 @@ def test_hears(language: str, paragraphs: list[str], heard: list[list[str]]) -> 
 
 
 def test_names_speakers_by_the_narrator_and_by_turns() -> None:
-    """Who is named speaks; between two who alternate and are named twice each, the unnamed are known."""
-    talk = ["“Where is she?” asked Mr. Darcy.", "“Out,” said the old nurse.", "“Why?”", "“To walk.”"]
-    named = [*talk, "“When?” asked Darcy.", "“At noon,” said the nurse.", "“Good.”"]
-    assert [utterance.speaker for utterance in of(talk).dialogues[0]] == ["Mr. Darcy", "the old nurse", None, None]
-    speakers = ["Mr. Darcy", "the old nurse", "Mr. Darcy", "the old nurse", "Darcy", "the nurse", "Mr. Darcy"]
-    assert [utterance.speaker for utterance in of(named).dialogues[0]] == speakers
+    """Without networks for the language, who is named speaks, and the unnamed of two who alternate are known."""
+    talk = ["„Wo ist sie?“ fragte Herr Hill.", "„Fort“, sagte die alte Amme.", "„Warum?“", "„Um zu gehen.“"]
+    named = [*talk, "„Wann?“ fragte Hill.", "„Am Mittag“, sagte die Amme.", "„Gut.“"]
+    assert [turn.speaker for turn in of(talk, "de").dialogues[0]] == ["Herr Hill", "die alte Amme", None, None]
+    (dialogue,) = of(named, "de").dialogues
+    speakers = ["Herr Hill", "die alte Amme", "Herr Hill", "die alte Amme", "Hill", "die Amme", "Herr Hill"]
+    assert [turn.speaker for turn in dialogue] == speakers
+    assert dialogue[0].character == dialogue[4].character != dialogue[1].character
 
 
 def test_pronouns_are_no_names() -> None:
