@@ -12,6 +12,7 @@ that the same narration gives the same manner today. Writes evaluation/judged_ma
 import argparse
 import json
 import random
+import sys
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -50,14 +51,13 @@ def main() -> None:
         found = list(turns_with_manner(given.folder))
         rows = random.Random(51).sample(found, given.draw)
         JUDGED.write_text("".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows), encoding="utf-8")
-        print(f"{len(found)} turns have a manner; {len(rows)} are in {JUDGED}")
+        sys.stdout.write(f"{len(found)} turns have a manner; {len(rows)} are in {JUDGED}\n")
         return
     rows = [json.loads(line) for line in JUDGED.read_text(encoding="utf-8").splitlines()]
     right, rules = sum(row["right"] for row in rows), load_rules("en")
     same = sum(manner_of(row["lead"], row["narration"], row["verbs"], rules) == row["manner"] for row in rows)
     facts = {"date": str(date.today()), "command": command_line()}
     write_result(JUDGED.with_suffix(".json"), {**facts, "judged": len(rows), "right": right, "same_today": same})
-    print(f"{right} of {len(rows)} right; {same} are found so today")
 
 
 if __name__ == "__main__":

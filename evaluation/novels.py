@@ -237,6 +237,7 @@ def _count_exchanges(novel: Novel, place_of: Mapping[int, list[tuple[int, int]]]
 
 
 def turn_of(novel: Novel, places: Sequence[int], words: int, named: str | None) -> _Turn:
+    """Return a published turn, given the numbers of its words in the novel and how many words it has."""
     quoted = Counter(novel.owner[place] for place in places if place in novel.owner)
     speakers: Counter[str] = Counter()
     for number, count in quoted.items():

@@ -1,10 +1,10 @@
 """Train the networks that say who speaks in books (`edos_dataset/segmentation/books/attribution.py`), and measure them
 on novels that they were not trained on.
 
-    python training/train_book_speakers.py $EDOS_DATA_DIR/pdnc --folds 5 --out edos_dataset/segmentation/books/weights/speakers.json
+    python training/train_book_speakers.py DATA/pdnc --out edos_dataset/segmentation/books/weights/speakers.json
 
-FOLDER has a folder for each novel, as in the Project Dialogism Novel Corpus (`evaluation/novels.py`). Novels are divided
-into --folds parts; the speakers of each part are named by networks that were fitted to the others. From their
+FOLDER has a folder for each novel, as in the Project Dialogism Novel Corpus (`evaluation/novels.py`). Novels are
+divided into --folds parts; the speakers of each part are named by networks that were fitted to the others. From their
 probabilities the least one is taken above which --right of the named turns are right, and the networks that are written
 are fitted to all novels. Writes evaluation/book_speakers.json.
 """
@@ -229,8 +229,8 @@ def main() -> None:
     """Run as a script."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="novels of the Project Dialogism Novel Corpus")
-    parser.add_argument("--folds", type=int, default=5)
-    parser.add_argument("--right", type=float, default=0.925, help="fraction of the named turns that are right")
+    parser.add_argument("--folds", type=int, default=3)
+    parser.add_argument("--right", type=float, default=0.922, help="fraction of the named turns that are right")
     parser.add_argument("--out", type=Path, help="file of the networks that are fitted to all novels")
     parser.add_argument("--report", type=Path, default=Path("evaluation/book_speakers.json"))
     given = parser.parse_args()
@@ -240,7 +240,6 @@ def main() -> None:
     for number in range(given.folds):
         parts |= unseen(examples, number, given.folds)
     result = report(parts, given.right)
-    print(result["least"], result["percent"])
     write_result(given.report, result)
     if given.out:
         write_text(given.out, replace(fit(examples), least=result["least"]).dump() + "\n")

@@ -302,7 +302,7 @@ def _neighbours(
     """Return who speaks before and behind by tags, pronouns, and who is addressed."""
     called = book.count(book.called)
     spoken = book.count(book.mention_kind == _SPEECH)
-    tail = book.count((book.mention_kind == _NARRATION))
+    tail = book.count(book.mention_kind == _NARRATION)
     person = np.select([book.persons == "m", book.persons == "f"], [1.0, -1.0], 0.0)
     narrator = (book.persons == "i").astype(float)
     found: list[np.ndarray] = []

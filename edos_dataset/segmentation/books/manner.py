@@ -1,8 +1,8 @@
 """How something is said, in the author's own words: "angrily", "whispered", "with a sigh".
 
-Only the clause of the dialogue tag is read: verbs of saying that tell of the voice, adverbs right beside the verb or its
-subject, and phrases with "with" or "in" whose noun is a sound, a look or a feeling. A language without such words in
-its rules has none.
+Only the clause of the dialogue tag is read: verbs of saying that tell of the voice, adverbs right beside the verb or
+its subject, and phrases with "with" or "in" whose noun is a sound, a look or a feeling. A language without such words
+in its rules has none.
 """
 
 import re
