@@ -158,11 +158,11 @@ def test_hears(language: str, paragraphs: list[str], heard: list[list[str]]) -> 
 
 def test_names_speakers_by_the_narrator_and_by_turns() -> None:
     """Without networks for the language, who is named speaks, and the unnamed of two who alternate are known."""
-    talk = ["„Wo ist sie?“ fragte Herr Hill.", "„Fort“, sagte die alte Amme.", "„Warum?“", "„Um zu gehen.“"]
-    named = [*talk, "„Wann?“ fragte Hill.", "„Am Mittag“, sagte die Amme.", "„Gut.“"]
-    assert [turn.speaker for turn in of(talk, "de").dialogues[0]] == ["Herr Hill", "die alte Amme", None, None]
+    talk = ["„Wo ist sie?“ fragte Herr Hill.", "„Fort“, sagte Klara.", "„Warum?“", "„Um zu gehen.“"]
+    named = [*talk, "„Wann?“ fragte Hill.", "„Am Mittag“, sagte Klara.", "„Gut.“"]
+    assert [turn.speaker for turn in of(talk, "de").dialogues[0]] == ["Herr Hill", "Klara", None, None]
     (dialogue,) = of(named, "de").dialogues
-    speakers = ["Herr Hill", "die alte Amme", "Herr Hill", "die alte Amme", "Hill", "die Amme", "Herr Hill"]
+    speakers = ["Herr Hill", "Klara", "Herr Hill", "Klara", "Hill", "Klara", "Herr Hill"]
     assert [turn.speaker for turn in dialogue] == speakers
     assert dialogue[0].character == dialogue[4].character != dialogue[1].character
 
