@@ -23,16 +23,10 @@ import torch
 from benchmarks.machine import command_line, describe_machine, write_result
 from edos_dataset.arrays import Floats
 from edos_dataset.runs.shards import write_text
-from edos_dataset.segmentation.books.attribution import (
-    Attributor,
-    Layer,
-    Scene,
-    neighbour_probabilities,
-    scene_of,
-    softmax,
-)
+from edos_dataset.segmentation.books.attribution import Attributor, Layer, neighbour_probabilities, softmax
 from edos_dataset.segmentation.books.extraction import Speech, conversations
 from edos_dataset.segmentation.books.rules import load_rules
+from edos_dataset.segmentation.books.scenes import Scene, scene_of
 from edos_dataset.sources.formats import read_book
 from evaluation.novels import WORD, Novel, lay, turn_of
 
@@ -71,28 +65,33 @@ def example_of(folder: Path) -> Example:
         raise ValueError(f"{folder}: no dialogue tag names anybody")
     words = [WORD.findall(turn.text().lower()) for dialogue in dialogues for turn in dialogue]
     turns = [turn_of(novel, places, len(each), None) for places, each in zip(lay(novel, words), words, strict=True)]
-    names = [character.name for character in scene.cast.characters]
-    spoken = [turn for dialogue in dialogues for turn in dialogue]
-    told = Counter(
-        each.speaker for each, turn in zip(turns, spoken, strict=True) if turn.person == "i" and each.speaker
-    )
-    narrator = max(told, key=told.__getitem__, default=None)
-    right = np.zeros(len(scene.turns), bool)
-    for place, (turn, character) in enumerate(zip(scene.turns.tolist(), scene.characters.tolist(), strict=True)):
-        speaker = turns[turn].speaker
-        if character >= 0 and speaker is not None:
-            right[place] = novel.names(names[character], speaker) if names[character] else speaker == narrator
-    any_right = np.bincount(scene.turns, right, minlength=len(turns)) > 0
-    right |= (scene.characters < 0) & ~any_right[scene.turns]
+    speakers = [turn.speaker for turn in turns]
+    persons = [turn.person for dialogue in dialogues for turn in dialogue]
     kinds = [novel.quotations[turn.quoted.most_common(1)[0][0]].kind if turn.quoted else "" for turn in turns]
     return Example(
         folder.name,
         scene,
-        right,
-        np.array([turn.speaker is not None for turn in turns]),
+        right_candidates(novel, scene, speakers, persons),
+        np.array([speaker is not None for speaker in speakers]),
         np.array(kinds),
         np.array([len(dialogue) > 1 for dialogue in dialogues for _ in dialogue]),
     )
+
+
+def right_candidates(
+    novel: Novel, scene: Scene, speakers: Sequence[str | None], persons: Sequence[str | None]
+) -> np.ndarray:
+    """Return which candidates are right, given the speakers that the corpus names, and the persons of dialogue tags."""
+    names = [character.name for character in scene.cast.characters]
+    tagged = Counter(speaker for speaker, person in zip(speakers, persons, strict=True) if person == "i" and speaker)
+    narrator = max(tagged, key=tagged.__getitem__, default=None)
+    right = np.zeros(len(scene.turns), bool)
+    for place, (turn, character) in enumerate(zip(scene.turns.tolist(), scene.characters.tolist(), strict=True)):
+        speaker = speakers[turn]
+        if character >= 0 and speaker is not None:
+            right[place] = novel.names(names[character], speaker) if names[character] else speaker == narrator
+    any_right = np.bincount(scene.turns, right, minlength=len(speakers)) > 0
+    return np.asarray(right | ((scene.characters < 0) & ~any_right[scene.turns]))
 
 
 def fit(examples: Sequence[Example], seed: int = 0) -> Attributor:
@@ -143,7 +142,7 @@ def _fit(examples: Sequence[Example], features: Sequence[Floats], seed: int) -> 
             good = torch.zeros(end - begin).index_add(0, at, powers * wanted[chosen])
             loss = (torch.log(whole) - torch.log(good + 1e-9)).mean()
             optimizer.zero_grad()
-            loss.backward()
+            torch.autograd.backward(loss)
             optimizer.step()
             schedule.step()
     net.eval()

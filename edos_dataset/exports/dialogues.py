@@ -298,8 +298,10 @@ def _of_extra(text: str, extra: dict[str, Any]) -> Turn:
     speaker = next((extra.pop(name) for name in ("speaker", "role", "from") if name in extra), None)
     start, end = (_number(extra.pop(name)) if _is_number(extra.get(name)) else None for name in ("start", "end"))
     narration, manner, addressee = (_text(extra.pop(name, None)) for name in ("narration", "manner", "addressee"))
-    told = {"extra": extra, "manner": manner, "addressee": addressee}
-    return Turn(text, _text(speaker), start, end, _text(label), confidence, ranked, narration, **told)
+    label_facts = _text(label), confidence, ranked
+    return Turn(
+        text, _text(speaker), start, end, *label_facts, narration, extra=extra, manner=manner, addressee=addressee
+    )
 
 
 def _taken(extra: dict[str, Any], name: str) -> Any:  # noqa: ANN401 - any JSON

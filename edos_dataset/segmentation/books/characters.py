@@ -122,15 +122,15 @@ class Cast:
         for mention in self.mentions:
             if len(shown[mention.key]) < _FEW:
                 shown[mention.key][_POSSESSIVE.sub("", text[mention.start : mention.end])] += 1
-        told: Counter[Key] = Counter()
+        stated: Counter[Key] = Counter()
         for name, count in tags.items():
             key = key_of(name)
-            told[key] += count
+            stated[key] += count
             counts[key] += count
             shown[key][name] += count
         genders = _genders(text, narrated, self.mentions, self.rules)
         counts = Counter(dict(counts.most_common(_MOST_NAMES)))
-        groups = _Groups(counts, told, genders, known, self.rules)
+        groups = _Groups(counts, stated, genders, known, self.rules)
         order = sorted(groups.found, key=lambda group: (-sum(counts[key] for key in group.keys), group.keys[0]))
         for number, group in enumerate(order):
             names: Counter[str] = Counter()
@@ -210,18 +210,19 @@ class _Reader:
         if not any(word in known or word in titles for _, _, word in words):
             return []
         begin, end = 0, len(words)
-        while begin < end and not (
-            words[begin][2] in known or words[begin][2] in titles or words[begin][2] not in self._common
-        ):
+        while begin < end and self._is_common(words[begin][2]) and words[begin][2] not in titles:
             begin += 1
-        while end > begin and words[end - 1][2] not in known and words[end - 1][2] in self._common:
+        while end > begin and self._is_common(words[end - 1][2]):
             end -= 1
         key = tuple(word for _, _, word in words[begin:end])
         if not 0 < len(key) <= _MOST_WORDS:
             return []
-        if not (any(word in known for word in key) or (key[0] in titles and len(key) > 1)):
+        if known.isdisjoint(key) and not (key[0] in titles and len(key) > 1):
             return []
         return [Mention(words[begin][0], words[end - 1][1], key)]
+
+    def _is_common(self, word: str) -> bool:
+        return word not in self._known and word in self._common
 
 
 def _mentions(text: str, known: frozenset[str], rules: Rules) -> Iterator[Mention]:
@@ -277,7 +278,7 @@ class _Groups:
     def __init__(
         self,
         counts: Counter[Key],
-        told: Counter[Key],
+        stated: Counter[Key],
         pronouns: Mapping[Key, tuple[int, int]],
         known: frozenset[str],
         rules: Rules,
@@ -286,7 +287,7 @@ class _Groups:
         self.found: list[_Group] = []
         self.pronouns = pronouns
         self._by_word: dict[str, list[_Group]] = defaultdict(list)
-        rare = {key for key in counts if counts[key] < 2 and not told[key] and self._is_strange(key, known)}
+        rare = {key for key in counts if counts[key] < 2 and not stated[key] and self._is_strange(key, known)}
         for key in sorted(counts.keys() - rare, key=lambda key: (-len(self._split(key)[1]), -counts[key], key)):
             self._place(key)
         for key in sorted(rare):
@@ -335,10 +336,7 @@ class _Groups:
         """Return who is meant by a name; None for somebody new."""
         fitting = [group for group in self._by_word[words[-1]] if self._fits(group, titles, words, gender)]
         if len(words) == 1:
-            first = self.rules.nicknames.get(words[0], words[0])
-            own = [
-                group for group in self._by_word[first] if group.first == first and self._agree(group.gender, gender)
-            ]
+            own = self._with_first(words[0], gender)
             if "sir" in titles or (own and not titles):
                 fitting = own
         if not fitting:
@@ -347,6 +345,11 @@ class _Groups:
         if len(words) == 1 and best.count < _DOMINANT * sum(group.count for group in fitting):
             return best if best.first == words[0] and not titles else None
         return best
+
+    def _with_first(self, word: str, gender: str | None) -> list[_Group]:
+        """Return those of a first name."""
+        first = self.rules.nicknames.get(word, word)
+        return [group for group in self._by_word[first] if group.first == first and self._agree(group.gender, gender)]
 
     @staticmethod
     def _agree(one: str | None, other: str | None) -> bool:

@@ -1,6 +1,6 @@
 """How something is said, in the author's own words: "angrily", "whispered", "with a sigh".
 
-Only the clause of the dialogue tag is read: verbs of saying that tell of the voice, adverbs right beside the verb or
+Only the clause of the dialogue tag is read: verbs of saying that describe the voice, adverbs right beside the verb or
 its subject, and phrases with "with" or "in" whose noun is a sound, a look or a feeling. A language without such words
 in its rules has none.
 """
@@ -101,19 +101,18 @@ class _Reader:
             if phrase[0].endswith(_UNTOLD):
                 more = _TELLS.match(clause, last)
                 joined = bool(found) and first == found[-1][1] + 1
-                if (
-                    more is None
-                    and not joined
-                    and phrase[0].count(" ") < 3
-                    and phrase[0].split()[1] in self.rules.articles
-                ):
-                    continue  # "in a tone"
+                if more is None and not joined and self._is_bare(phrase[0]):
+                    continue
                 last = more.end() if more else last
             if found and first == found[-1][1] + 1:
                 found[-1] = found[-1][0], last
             elif not found or first > found[-1][1]:
                 found.append((first, last))
         return [(first, clause[first:last].rstrip()) for first, last in found]
+
+    def _is_bare(self, phrase: str) -> bool:
+        """Return whether nothing describes the noun of a phrase: "in a tone"."""
+        return phrase.count(" ") < 3 and phrase.split()[1] in self.rules.articles
 
     def _is_adverb(self, word: str) -> bool:
         rules = self.rules

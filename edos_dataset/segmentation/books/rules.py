@@ -155,13 +155,13 @@ class Rules:
             answer".
         later: regular expressions of how sentences begin when time or place have changed; each has to take time that
             grows linearly with the text.
-        voices: verbs of saying that tell of the voice: "whispered".
-        feelings: nouns behind `manner_leads` that tell of the voice or of what is felt: "sigh" in "with a sigh".
+        voices: verbs of saying that describe the voice: "whispered".
+        feelings: nouns behind `manner_leads` that name a sound, a look or a feeling: "sigh" in "with a sigh".
         manner_leads: words that begin such a phrase: "with".
         adverb_endings: of adverbs of manner: "ly".
         degrees: words before such an adverb: "very".
         no_manner: words with such an ending that are none: "only".
-        clause_breaks: words behind which a clause no longer tells of the voice: "while".
+        clause_breaks: words behind which a clause no longer describes the voice: "while".
         learned_speakers: the networks of `attribution` say who speaks.
         leaves: words by which a stage direction says that somebody leaves: "exit".
         elisions: words that begin with an apostrophe, which is no quote: "tis".
