@@ -17,6 +17,8 @@ from edos_dataset.cleaning import captions
 from edos_dataset.cleaning import captions as markup
 from edos_dataset.crowd.selection import Readability
 from edos_dataset.languages.detection import contradict_language, guess_language
+from edos_dataset.segmentation.books.manner import manner_of
+from edos_dataset.segmentation.books.rules import load_rules
 from edos_dataset.segmentation.turns.tokens import hash_tokens
 from edos_dataset.sources.detokenize import detokenize
 from edos_dataset.sources.encodings import decode
@@ -32,9 +34,11 @@ from training.transcripts.speakers import read_cues
 ROOT = Path(edos_dataset.__file__).parent
 ANCHORED = {"match", "fullmatch"}
 BUILT = {  # modules that build an expression when they run, of text that is escaped: nothing in it repeats
+    # (that of `manner` repeats words; it reads 160 characters, and `manner_of` is run below)
     "edos_dataset.cleaning.pseudonyms",
     "edos_dataset.crowd.answers",
     "edos_dataset.runs.shards",
+    "edos_dataset.segmentation.books.manner",
     "edos_dataset.segmentation.books.paragraphs",
     "edos_dataset.segmentation.books.rules",
     "edos_dataset.segmentation.sentences",
@@ -260,6 +264,7 @@ FUNCTIONS = {
     "guess_language": guess_language,
     "contradict_language": lambda text: contradict_language([text], "en"),
     "read_cues": read_cues,
+    "manner_of": lambda text: manner_of(text, [f"said, with {text}", text], ["said"], load_rules("en")),
     "readability": lambda text: Readability({}).score([text]),
     **READERS,
 }
