@@ -77,11 +77,7 @@ class _Book:
         most = min(_MOST_CHARACTERS, _MOST_CELLS // max(1, len(turns)))
         del cast.characters[most:]
         self._place_mentions(text, starts, of_part, kind_of_part, most)
-        self.tag = np.array([-1 if turn.name is None else cast.of(turn.name) for turn in turns])
-        self.tag[self.tag >= most] = -1
-        self.narrator = self._narrator() if tells else -1
-        if tells:
-            self.tag[(self.persons == "i") & (self.tag < 0)] = self.narrator
+        self._place_tags(most, bool(tells))
         self.size = len(turns), len(cast.characters)
         first_speech = np.full(len(turns), 0, np.int64)
         speech = kind_of_part == _SPEECH
@@ -104,6 +100,14 @@ class _Book:
         self.called = self.mention_kind == _SPEECH
         for place in np.flatnonzero(self.called).tolist():
             self.called[place] = _is_called(text, int(self.mention_start[place]), int(ends[place]))
+
+    def _place_tags(self, most: int, tells: bool) -> None:
+        """Keep who is named by the tag of each turn, -1 for nobody; where the narrator speaks, "I" is one of them."""
+        self.tag = np.array([-1 if turn.name is None else self.cast.of(turn.name) for turn in self.turns])
+        self.tag[self.tag >= most] = -1
+        self.narrator = self._narrator() if tells else -1
+        if tells:
+            self.tag[(self.persons == "i") & (self.tag < 0)] = self.narrator
 
     def _measure(self, rules: Rules) -> None:
         """Measure each turn and each character."""
