@@ -130,10 +130,6 @@ def dataset_card(
     order = sorted(configs, key=lambda written: CONFIGS.index(written.config))
     loadable = [written for written in order if written.total_rows]
     labelled, scorers = labelled_config(configs), segmenters or {}
-    # of equal ones the last, as the labelled dialogues are part of `os`
-    largest = max(reversed(order), key=lambda written: written.total_rows, default=None)
-    first = max(order, key=lambda written: written.total_rows, default=None)
-    judged = next((written for written in order if any(written.certainty)), None)
     opus = any("opus" in written.kinds for written in order)
     scripts = bool(order) and all(written.config == SCRIPTS for written in order)
     title = _title(order, labelled)
@@ -145,25 +141,36 @@ def dataset_card(
         **_label_values(labelled, picture),
         **_model_values(models),
         paper=EDOS_PAPER,
-        largest=largest and {**_sizes(largest), "config": largest.config},
+        **_of_largest(order),
         flaws_table=flaws_table(order, labelled, models, scorers),
         configs=[{"name": each.config, "description": REGISTRY[each.config].description} for each in loadable],
         columns_table=_columns_table(labelled, SCRIPTS if scripts else "os"),
         scripts=scripts,
         size_tables=tables.statistics_tables(order),
         comparison_table=tables.comparison_table(order),
-        moved=first and first.moved,
         reading=READING,
         reading_right=f"{READING.right:.0%}",
-        certainty_table=judged and tables.certainty_table(judged),
         certainty_example=f"{_EXAMPLE_BIN / CERTAINTY_BINS:.1f}",
-        sources_table=first and tables.sources_table(first),
         origin=origin and origin.as_markdown,
         scorer_table=scorers and tables.segmenter_table(scorers),
         scorer_list=tables.making_list(scorers),
         stage_table=tables.stage_table(stages),
         citation=citation("edos", "responses", *["opus"] * opus),
     )
+
+
+def _of_largest(order: Sequence[ConfigFiles]) -> dict[str, Any]:
+    """Return what a card says of the largest config, and of the first with certainties."""
+    # of equal ones the last, as the labelled dialogues are part of `os`
+    largest = max(reversed(order), key=lambda written: written.total_rows, default=None)
+    first = max(order, key=lambda written: written.total_rows, default=None)
+    judged = next((written for written in order if any(written.certainty)), None)
+    return {
+        "largest": largest and {**_sizes(largest), "config": largest.config},
+        "moved": first and first.moved,
+        "sources_table": first and tables.sources_table(first),
+        "certainty_table": judged and tables.certainty_table(judged),
+    }
 
 
 def _division(written: Sequence[ConfigFiles]) -> dict[str, Any]:

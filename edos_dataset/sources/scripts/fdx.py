@@ -9,6 +9,9 @@ from edos_dataset.sources.xml_trees import parse_xml, without_declaration
 ROOT = "FinalDraft"
 _OF_SCENE = ("Scene Heading", "New Act", "Act Heading", "Sequence Heading")
 _SPOKEN = ("Dialogue", "Singing", "Lyrics")
+_NOTE = "Parenthetical"
+_END = ("End", "END")
+"""What follows the last paragraph, so that a speech before it ends."""
 _DEEPEST = 2_000
 
 
@@ -26,19 +29,15 @@ def read_fdx_text(text: str) -> Script:
     if root.tag != ROOT or content is None:
         raise ReadError("not_a_script", f"XML of <{str(root.tag)[:40]}>, not of Final Draft (<{ROOT}> with <Content>)")
     script, name, said = Script(), "", []
-    for kind, written in _paragraphs(content):
-        if kind in _SPOKEN and name:
-            said.append(written)
-        elif kind == "Parenthetical" and name:
-            said.append(written if written.startswith("(") else f"({written})")
+    for kind, written in [*_paragraphs(content), _END]:
+        if name and kind in (*_SPOKEN, _NOTE):
+            said.append(f"({written})" if kind == _NOTE and not written.startswith("(") else written)
         elif written:
             if name and said:
                 script.add(cue_of(name), said)
             name, said = (written if kind == "Character" else ""), []
             if kind in _OF_SCENE:
                 script.new_scene()
-    if name and said:
-        script.add(cue_of(name), said)
     return script
 
 

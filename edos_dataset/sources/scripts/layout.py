@@ -40,6 +40,7 @@ _AUTHOR = re.compile(
     r"(?:an? |the )?(?:original )?(?:(?:written|screenplay|teleplay|story|script) )?(?:screenplay )?by\b", re.I
 )
 _DOES = re.compile(r"[a-zß-öø-ÿ]+s")
+_OF_SENTENCES = re.compile(r"[!?;=…]|--|\.\.")
 _SHORT_FORM = re.compile(r"\b(?:\w{1,3}|SGT|CAPT)\.$")
 _TITLE_CASE = re.compile(r"[^\W\d_a-z][\w'’.-]*(?: (?:[^\W\d_a-z][\w'’.-]*|#?\d+|of|the|de|von|van)){0,3}")
 
@@ -115,14 +116,9 @@ def _candidates(lines: Sequence[Line], title_case: bool) -> Iterator[_Cue]:
 
 def _name_in(text: str, title_case: bool) -> str | None:
     """Return a line as a name, or null if it has not the form of one."""
-    if (
-        not text
-        or len(text) > 100
-        or text.count(")") != text.count("(")
-        or text[0] in '([*-–—.…"“'
-        or is_heading(text)
-        or is_transition(text)
-    ):
+    if not text or len(text) > 100 or text.count(")") != text.count("(") or text[0] in '([*-–—.…"“':
+        return None
+    if is_heading(text) or is_transition(text):
         return None
     bare = text.split("(", 1)[0].strip(' ^"”*_:') if text[-1] != ":" else text[:-1].rstrip()
     if len(bare) > _LONGEST_NAME or len(bare.split()) > _MOST_WORDS or not _NAME.fullmatch(bare):
@@ -131,12 +127,16 @@ def _name_in(text: str, title_case: bool) -> str | None:
         return None
     if title_case:
         return text if _TITLE_CASE.fullmatch(bare) and text[-1] != ":" else None
-    capitals = _MIXED_CAPITALS.sub("", bare)
-    if not capitals.isupper() or any(mark in bare for mark in "!?;=…") or "--" in bare or ".." in bare:
-        return None
+    return text if _is_in_capitals(bare) else None
+
+
+def _is_in_capitals(bare: str) -> bool:
+    """Return whether a line without its notes is a name in capitals, mostly of letters, rather than a sentence."""
+    if not _MIXED_CAPITALS.sub("", bare).isupper() or _OF_SENTENCES.search(bare):
+        return False
     if bare[-1] == "." and not _SHORT_FORM.search(bare):
-        return None
-    return None if bare.endswith(",") or sum(map(str.isalpha, bare)) * 2 < len(bare.replace(" ", "")) else text
+        return False
+    return not bare.endswith(",") and sum(map(str.isalpha, bare)) * 2 >= len(bare.replace(" ", ""))
 
 
 def _layout(lines: Sequence[Line], found: Sequence[_Cue]) -> Layout:
@@ -147,30 +147,43 @@ def _layout(lines: Sequence[Line], found: Sequence[_Cue]) -> Layout:
     if not again:
         return Layout()
     layout = Layout(action=_action_indent(lines, found, spoken))
-    deeper = [each for each in again if each.line.indent > layout.action + 2]
-    columns = sum(lines[spoken[each.place]].indent > layout.action + 3 for each in deeper)
-    if len(deeper) > 0.5 * len(again) and columns > 0.85 * len(deeper):
-        again = deeper  # a place in a line of its own has action below, and no column of its own
+    again = _in_columns(lines, again, spoken, layout.action)
     indents = Counter(each.line.indent for each in again)
-    usual = {indent for indent, times in indents.items() if times >= _USUAL_INDENT * len(again)}
+    names = Counter({indent: times for indent, times in indents.items() if times >= _USUAL_INDENT * len(again)})
     layout.loose = sum(each.tight for each in again) < 0.5 * len(again)
     first = [lines[spoken[each.place]] for each in again if each.tight != layout.loose]
-    names = Counter({indent: times for indent, times in indents.items() if indent in usual})
-    below = Counter(line.indent for line in first)
+    _learn_indents(layout, Counter(line.indent for line in first), _indents_of_action(lines, again, spoken))
+    layout.names = _name_indents(names, layout)
+    layout.cast = Counter(each.key for each in again if each.line.indent in layout.names)
+    layout.width = int(np.percentile([len(line.text) for line in first], 92)) + 2 if first else 60
+    layout.dense = not layout.apart and _is_dense(lines, again, spoken, layout)
+    return layout
+
+
+def _in_columns(lines: Sequence[Line], again: list[_Cue], spoken: dict[int, int], action: int) -> list[_Cue]:
+    """Return the candidates deeper than the action, where most have a column of speech below: a place in a line of its
+    own has action below, and no column of its own.
+    """
+    deeper = [each for each in again if each.line.indent > action + 2]
+    columns = sum(lines[spoken[each.place]].indent > action + 3 for each in deeper)
+    return deeper if len(deeper) > 0.5 * len(again) and columns > 0.85 * len(deeper) else again
+
+
+def _learn_indents(layout: Layout, below: Counter[int], rest: Counter[int]) -> None:
+    """Set the indents of speech and action, and whether they are distinct.
+
+    Args:
+        layout: what is known of the document.
+        below: how often the first line of a speech has each indent.
+        rest: how often headings and action have each indent.
+    """
     layout.speech = below.most_common(1)[0][0] if below else 0
-    rest = _indents_of_action(lines, again, spoken)
     layout.action = rest.most_common(1)[0][0] if rest else layout.speech
     deep = sum(times for indent, times in below.items() if layout.is_speech(indent))
     shallow = sum(times for indent, times in rest.items() if not layout.is_speech(indent))
     layout.apart = (
         layout.speech > layout.action and deep >= 0.85 * below.total() and shallow >= 0.8 * max(rest.total(), 1)
     )
-    layout.names = _name_indents(names, layout)
-    layout.cast = Counter(each.key for each in again if each.line.indent in layout.names)
-    widths = [len(line.text) for line in first]
-    layout.width = int(np.percentile(widths, 92)) + 2 if widths else 60
-    layout.dense = not layout.apart and _is_dense(lines, again, spoken, layout)
-    return layout
 
 
 def _indents_of_action(lines: Sequence[Line], found: Sequence[_Cue], spoken: dict[int, int]) -> Counter[int]:
@@ -238,24 +251,34 @@ def _accepted(lines: Sequence[Line], found: Sequence[_Cue], layout: Layout) -> I
 
 
 def _is_speaker(lines: Sequence[Line], each: _Cue, layout: Layout) -> bool:
-    known, here = layout.cast[each.key] > 1, each.line.indent in layout.names
-    both = _two_names(each.line)
-    known |= both is not None and any(layout.cast[key_of(cue.name)] > 1 for cue in both[0])
+    known, here = _is_known(each, layout), each.line.indent in layout.names
     sure = known or each.cue.extended
-    if not each.tight and not layout.loose and not (sure and here):
+    if not (here or sure) or not (each.tight or layout.loose or (sure and here)):
         return False
-    if not (here or sure) or (not known and (is_direction(each.cue.name) or is_no_name(each.cue.name))):
-        return False
-    if not sure and _goes_on(lines, each):
+    if not known and (is_direction(each.cue.name) or is_no_name(each.cue.name)):
         return False
     indented = each.line.indent > layout.action + 2
-    if not indented:
-        before = lines[each.place - 1].text if each.place else ""
-        if before and not (is_heading(before) or is_transition(before)):
-            return False
-        if is_place(each.cue.name) and not each.cue.extended:
-            return False
-    below = lines[each.speech]
+    if (not sure and _goes_on(lines, each)) or not (indented or _stands_free(lines, each)):
+        return False
+    return _is_followed_by_speech(lines[each.speech], layout, sure, indented)
+
+
+def _is_known(each: _Cue, layout: Layout) -> bool:
+    """Return whether a name comes back in the document, or one of two names side by side."""
+    both = _two_names(each.line)
+    names = [each.key, *(key_of(cue.name) for cue in both[0])] if both else [each.key]
+    return any(layout.cast[name] > 1 for name in names)
+
+
+def _stands_free(lines: Sequence[Line], each: _Cue) -> bool:
+    """Return whether a name at the indent of action has a blank line or a heading above it, and is no place."""
+    before = lines[each.place - 1].text if each.place else ""
+    if before and not (is_heading(before) or is_transition(before)):
+        return False
+    return each.cue.extended or not is_place(each.cue.name)
+
+
+def _is_followed_by_speech(below: Line, layout: Layout, sure: bool, indented: bool) -> bool:
     if layout.apart and not below.text.startswith("("):
         return layout.is_speech(below.indent)
     if not sure and layout.dense and len(below.text) > layout.width + 3:
@@ -325,33 +348,43 @@ class _Reader:
 
     def _block(self, start: int) -> Iterator[Line]:
         """Yield the lines of the speech that begins at a place, and go to its end."""
-        layout, open_note, blank = self._layout, False, False
+        open_note = blank = False
         part: list[Line] = []
         place = start
         while place < len(self._lines):
             line = self._lines[place]
-            if not line.text:
-                if not layout.apart and not open_note and not self._goes_on(place + 1, part):
-                    break
-                blank = True
-                place += 1
-                continue
-            if place in self._cues or is_heading(line.text) or is_transition(line.text):
+            if self._ends_at(place, part, open_note, blank):
                 break
-            if open_note or line.text.startswith("("):
-                if not open_note and blank and not self._is_note_here(line, part):
-                    break
-                open_note = _leaves_open(line.text, open_note)
+            blank = not line.text
+            if line.text:
+                open_note = (open_note or line.text.startswith("(")) and _leaves_open(line.text, open_note)
                 part.append(line)
-            elif layout.apart and not layout.is_speech(line.indent) or blank and part and self._is_sign(line, place):
-                break
-            else:
-                part.append(line)
-            blank = False
             place += 1
-        kept = self._without_action(part) if layout.dense else part
+        kept = self._without_action(part) if self._layout.dense else part
         self._place = place if len(kept) == len(part) else self._place_of(start, len(kept))
         yield from _closed(kept)
+
+    def _ends_at(self, place: int, part: Sequence[Line], open_note: bool, blank: bool) -> bool:
+        """Return whether a speech ends before a line.
+
+        Args:
+            place: the line.
+            part: the lines of the speech so far.
+            open_note: whether a note of the writer goes on in the line.
+            blank: whether a blank line stands before it.
+        """
+        line, layout = self._lines[place], self._layout
+        if not line.text:
+            return not (layout.apart or open_note or self._goes_on(place + 1, part))
+        if place in self._cues or is_heading(line.text) or is_transition(line.text):
+            return True
+        if open_note:
+            return False
+        if line.text.startswith("("):
+            return blank and not self._is_note_here(line, part)
+        if layout.apart and not layout.is_speech(line.indent):
+            return True
+        return blank and bool(part) and self._is_sign(line, place)
 
     def _goes_on(self, place: int, part: Sequence[Line]) -> bool:
         """Return whether a speech goes on after a blank line where indents do not tell: only notes were read so far, or
@@ -391,27 +424,36 @@ class _Reader:
 
     def _without_action(self, part: Sequence[Line]) -> Sequence[Line]:
         """Return the lines of a speech without action that follows in the same block: that is wider, or begins after a
-        line that had room for its first word.
+        line in which its first word would have fitted.
         """
         end, start, width = len(part), 0, self._layout.width
         for place, line in enumerate(part):
             if line.text.startswith("(") or (place and _leaves_open_at(part, place)):
                 start = place + 1
-            elif place > start:
-                before = part[place - 1].text
-                room = width - 4 - len(before)
-                word = line.text.split(" ", 1)[0]
-                short = len(word) + 1 <= room and (_OPENS.match(line.text) or len(word) + 9 <= room)
-                if _ENDS.search(before) and (short or self._acts(line.text)):
-                    end = place
-                    break
+            elif place > start and self._is_new(part[place - 1].text, line.text):
+                end = place
+                break
             if len(line.text) > width + 3 and place >= start:
-                back = place
-                while back > start + 1 and not (_ENDS.search(part[back - 1].text) and _OPENS.match(part[back].text)):
-                    back -= 1
-                end = back if back > start else place
+                end = _last_beginning(part, start, place)
                 break
         return part[: max(end, 1)]
+
+    def _is_new(self, before: str, text: str) -> bool:
+        """Return whether a line begins something new after a sentence's end: its first word would have fitted in the
+        line before, or it says what somebody does.
+        """
+        left = self._layout.width - 4 - len(before)
+        word = text.split(" ", 1)[0]
+        fitted = len(word) + 1 <= left and (_OPENS.match(text) is not None or len(word) + 9 <= left)
+        return _ENDS.search(before) is not None and (fitted or self._acts(text))
+
+
+def _last_beginning(part: Sequence[Line], start: int, place: int) -> int:
+    """Return the last line from `start` to `place` that begins a sentence after the end of one; else `place`."""
+    back = place
+    while back > start + 1 and not (_ENDS.search(part[back - 1].text) and _OPENS.match(part[back].text)):
+        back -= 1
+    return back if back > start else place
 
 
 def _leaves_open(text: str, was_open: bool) -> bool:

@@ -54,12 +54,16 @@ def lines_of(text: str) -> list[Line]:
         elif (is_of_page(line.text) and not _is_answer(line, lines, blanks)) or _DIGITS.sub("#", line.text) in header:
             paged, blanks = 1, max(blanks, least + 1)
         else:
-            goes_on = paged and lines and lines[-1].text[-1:].isalnum() and not lines[-1].text.isupper()
-            if blanks > least and lines and not (goes_on and not line.text.isupper()):
+            if blanks > least and lines and not (paged and _goes_on(lines[-1].text, line.text)):
                 lines.append(BLANK)
             lines.append(line)
             blanks = paged = 0
     return lines
+
+
+def _goes_on(above: str, text: str) -> bool:
+    """Return whether a sentence goes on over the end of a page."""
+    return above[-1:].isalnum() and not above.isupper() and not text.isupper()
 
 
 def _is_answer(line: Line, lines: Sequence[Line], blanks: int) -> bool:

@@ -51,8 +51,8 @@ _NO_NAME = re.compile(
     re.IGNORECASE,
 )
 _PLACES = re.compile(
-    r"\b(?:room|office|house|street|kitchen|corridor|hall|hallway|road|car|bedroom|bathroom|lobby|bridge|alley|roof|rooftop"
-    r"|building|apartment|church|school|bar|restaurant|park|beach|forest|desert|city|town|airport|station|hospital|den"
+    r"\b(?:r(?:oom|oad|oof|ooftop|estaurant)|office|house|street|kitchen|corridor|hall|hallway|car|bedroom|bathroom|lobby"
+    r"|bridge|alley|building|apartment|church|school|bar|park|beach|forest|desert|city|town|airport|station|hospital|den"
     r"|garage|basement|attic|yard|backyard|door|window|night|day|morning|evening|dawn|dusk|afternoon|door|wall|floor)\W{0,5}$",
     re.IGNORECASE,
 )

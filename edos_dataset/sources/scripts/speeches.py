@@ -68,23 +68,29 @@ def cue_of(text: str) -> Cue:
     """Return the parts of the line above a speech: "JOE'S VOICE (V.O.) (CONT'D)"."""
     name, voice, extended = text[:_LONGEST].rstrip(" ^*_"), None, False
     notes: list[str] = []
-    while "(" in name and (name.endswith((")", "(")) or name.count("(") > name.count(")")):
+    while "(" in name and _ends_with_note(name):
         before, _, group = name.rpartition("(")
         if not before.strip() or ")" in group.rstrip(" )"):
             break
         name, group, extended = before.rstrip(), group.rstrip(" )"), True
         for part in map(str.strip, [group] if _VOICE_OVER.fullmatch(group.strip()) else _COMMAS.split(group)):
-            if _VOICE_OVER.fullmatch(part):
-                voice = VOICE_OVER
-            elif _OFF_SCREEN.fullmatch(part):
-                voice = OFF_SCREEN
-            elif part and not _GOES_ON.fullmatch(part):
+            heard = _voice_of(part)
+            voice = heard or voice
+            if part and not heard and not _GOES_ON.fullmatch(part):
                 notes.insert(0, part)
     name = _CONTINUED.sub("", name) if " " in name else name
     bare = _UNSEEN.sub("", name)
     if bare != name and bare:
         voice, name, extended = VOICE_OVER if "v" in name[len(bare) :].lower() else OFF_SCREEN, bare, True
     return Cue(_SPACES.sub(" ", name).strip(" :-–—*_"), voice, ", ".join(notes) or None, extended)
+
+
+def _voice_of(note: str) -> str | None:
+    return VOICE_OVER if _VOICE_OVER.fullmatch(note) else OFF_SCREEN if _OFF_SCREEN.fullmatch(note) else None
+
+
+def _ends_with_note(name: str) -> bool:
+    return name.endswith((")", "(")) or name.count("(") > name.count(")")
 
 
 class Script:
@@ -138,7 +144,7 @@ def split_notes(text: str, first: str | None = None) -> Iterator[tuple[str | Non
     parts: list[tuple[list[str], str]] = []
     notes, start = [first] if first else [], 0
     for begin, end in _brackets(text):
-        if begin < start or not (not begin or text[begin - 1] == "\0" or _ENDS.search(text, max(begin - 3, 0), begin)):
+        if begin < start or not _may_begin_note(text, begin):
             continue
         if said := _tidy(text[start:begin]):
             parts.append((notes, said))
@@ -153,6 +159,10 @@ def split_notes(text: str, first: str | None = None) -> Iterator[tuple[str | Non
         parts[-1] = notes, parts[-1][1]
     for kept, said in parts:
         yield "; ".join(kept) or None, said
+
+
+def _may_begin_note(text: str, begin: int) -> bool:
+    return not begin or text[begin - 1] == "\0" or _ENDS.search(text, max(begin - 3, 0), begin) is not None
 
 
 def _brackets(text: str) -> Iterator[tuple[int, int]]:

@@ -34,15 +34,20 @@ def marked(lines: Sequence[Line]) -> dict[int, tuple[Cue, str]]:
     """Return place → speaker and rest of the line, for the lines that begin with a name that comes back."""
     found = {}
     for place, line in enumerate(lines):
-        match = _MARK.match(line.text, 0, _LONGEST) if line.text and line.text[0] not in "([" else None
-        if match is None or len(match["name"]) > 42 or is_heading(line.text) or is_transition(line.text):
-            continue
-        note = (match["note"] or "").strip()
-        cue = cue_of(f"{match['name']} {note}" if note else match["name"])
-        if cue.name and key_of(cue.name).split(" ")[0] not in _LABELS:
-            found[place] = cue, line.text[match.end() :]
+        if (mark := _mark(line.text)) is not None:
+            found[place] = mark
     times = Counter(key_of(cue.name) for cue, _ in found.values())
     return {place: each for place, each in found.items() if times[key_of(each[0].name)] > 1 or _is_sure(each[0])}
+
+
+def _mark(text: str) -> tuple[Cue, str] | None:
+    """Return the speaker whose name begins a line, and the rest of it; None if none does."""
+    match = _MARK.match(text, 0, _LONGEST) if text and text[0] not in "([" else None
+    if match is None or len(match["name"]) > 42 or is_heading(text) or is_transition(text):
+        return None
+    note = (match["note"] or "").strip()
+    cue = cue_of(f"{match['name']} {note}" if note else match["name"])
+    return (cue, text[match.end() :]) if cue.name and key_of(cue.name).split(" ")[0] not in _LABELS else None
 
 
 def _is_sure(cue: Cue) -> bool:
