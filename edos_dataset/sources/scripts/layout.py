@@ -8,7 +8,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,37 +20,20 @@ from edos_dataset.sources.scripts.marks import (
     is_transition,
     may_be_heading,
 )
-from edos_dataset.sources.scripts.speeches import Cue, Script, cue_of
+from edos_dataset.sources.scripts.names import Candidate, candidates, two_columns, two_names
+from edos_dataset.sources.scripts.speeches import Script
 from edos_dataset.sources.subtitles.speakers import key_of
 
-_LONGEST_NAME, _MOST_WORDS = 42, 6
 _WIDE = 45  # characters of a line that is hardly part of a speech in columns of its own
 _USUAL_INDENT = 0.03  # fraction of the names at an indent that names have
 _DENSE = 0.04  # fraction of speeches that action follows without a blank line, where documents do that
 _NOTE_LINES = 8
-_MIXED_CAPITALS = re.compile(
-    r"\b(?:Mc|Mac|De|Di|Du|La|Le|Van|Von|O['’]|[dl]['’]|St|M[rs]s?|Dr|[a-z]{2,3}(?= ))\.?(?=[A-Z\s])"
-)
-_NAME = re.compile(r"[^\W_].*[\w.'’\")]|[^\W_]")
 _ENDS = re.compile(r"""[.!?…:][)"'”’]*$|[-–—]{1,2}$|\)$""")
 _OPENS = re.compile(r"""["'“‘(\[-]*[^\W_a-zß-öø-ÿ]""")
-_COLUMNS = re.compile(r"\s{4,}")
 _AUTHOR = re.compile(
     r"(?:an? |the )?(?:original )?(?:(?:written|screenplay|teleplay|story|script) )?(?:screenplay )?by\b", re.I
 )
 _DOES = re.compile(r"[a-zß-öø-ÿ]+s")
-_OF_SENTENCES = re.compile(r"[!?;=…]|--|\.\.")
-_SHORT_FORM = re.compile(r"\b(?:\w{1,3}|SGT|CAPT)\.$")
-_TITLE_CASE = re.compile(r"[^\W\d_a-z][\w'’.-]*(?: (?:[^\W\d_a-z][\w'’.-]*|#?\d+|of|the|de|von|van)){0,3}")
-
-
-class _Cue(NamedTuple):
-    place: int
-    line: Line
-    cue: Cue
-    key: str
-    speech: int  # place of the first line below
-    tight: bool  # whether that is the next line
 
 
 @dataclass
@@ -90,66 +72,21 @@ def read_layout(lines: Sequence[Line], title_case: bool = False) -> Script:
         lines: result of `lines_of`.
         title_case: whether names are written "Steve", not "STEVE".
     """
-    found = list(_candidates(lines, title_case))
+    found = list(candidates(lines, title_case))
     layout = _layout(lines, found)
     cues = {each.place: each for each in _accepted(lines, found, layout)}
     return _Reader(lines, cues, layout).read()
 
 
-def _candidates(lines: Sequence[Line], title_case: bool) -> Iterator[_Cue]:
-    """Yield the lines that have the form of a name with something below."""
-    for place, line in enumerate(lines):
-        name = _name_in(line.text, title_case)
-        if name is None or place + 1 >= len(lines):
-            continue
-        tight = bool(lines[place + 1].text)
-        speech = place + 1 if tight else place + 2
-        if speech >= len(lines):
-            continue
-        below = lines[speech].text
-        if is_heading(below) or is_transition(below) or (not tight and may_be_heading(below)):
-            continue
-        cue = cue_of(name)
-        if cue.name:
-            yield _Cue(place, line, cue, key_of(cue.name), speech, tight)
-
-
-def _name_in(text: str, title_case: bool) -> str | None:
-    """Return a line as a name, or null if it has not the form of one."""
-    if not text or len(text) > 100 or text.count(")") != text.count("(") or text[0] in '([*-–—.…"“':
-        return None
-    if is_heading(text) or is_transition(text):
-        return None
-    bare = text.split("(", 1)[0].strip(' ^"”*_:') if text[-1] != ":" else text[:-1].rstrip()
-    if len(bare) > _LONGEST_NAME or len(bare.split()) > _MOST_WORDS or not _NAME.fullmatch(bare):
-        return None
-    if "(" in text and len(text) > _LONGEST_NAME + 30:
-        return None
-    if title_case:
-        return text if _TITLE_CASE.fullmatch(bare) and text[-1] != ":" else None
-    return text if _is_in_capitals(bare) else None
-
-
-def _is_in_capitals(bare: str) -> bool:
-    """Return whether a line without its notes is a name in capitals, mostly of letters, rather than a sentence."""
-    if not _MIXED_CAPITALS.sub("", bare).isupper() or _OF_SENTENCES.search(bare):
-        return False
-    if bare[-1] == "." and not _SHORT_FORM.search(bare):
-        return False
-    return not bare.endswith(",") and sum(map(str.isalpha, bare)) * 2 >= len(bare.replace(" ", ""))
-
-
-def _layout(lines: Sequence[Line], found: Sequence[_Cue]) -> Layout:
+def _layout(lines: Sequence[Line], found: Sequence[Candidate]) -> Layout:
     """Learn the habits of a document from the candidates whose names come back."""
     spoken = _without_notes(lines, found)
-    number = Counter(each.key for each in found)
-    again = [each for each in found if number[each.key] > 1 and not is_direction(each.cue.name)] or list(found)
+    again = _recurring(found)
     if not again:
         return Layout()
     layout = Layout(action=_action_indent(lines, found, spoken))
     again = _in_columns(lines, again, spoken, layout.action)
-    indents = Counter(each.line.indent for each in again)
-    names = Counter({indent: times for indent, times in indents.items() if times >= _USUAL_INDENT * len(again)})
+    names = _usual(Counter(each.line.indent for each in again))
     layout.loose = sum(each.tight for each in again) < 0.5 * len(again)
     first = [lines[spoken[each.place]] for each in again if each.tight != layout.loose]
     _learn_indents(layout, Counter(line.indent for line in first), _indents_of_action(lines, again, spoken))
@@ -160,7 +97,13 @@ def _layout(lines: Sequence[Line], found: Sequence[_Cue]) -> Layout:
     return layout
 
 
-def _in_columns(lines: Sequence[Line], again: list[_Cue], spoken: dict[int, int], action: int) -> list[_Cue]:
+def _recurring(found: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates whose names come back and are no directions; all if none does."""
+    number = Counter(each.key for each in found)
+    return [each for each in found if number[each.key] > 1 and not is_direction(each.cue.name)] or list(found)
+
+
+def _in_columns(lines: Sequence[Line], again: list[Candidate], spoken: dict[int, int], action: int) -> list[Candidate]:
     """Return the candidates deeper than the action, where most have a column of speech below: a place in a line of its
     own has action below, and no column of its own.
     """
@@ -186,16 +129,20 @@ def _learn_indents(layout: Layout, below: Counter[int], rest: Counter[int]) -> N
     )
 
 
-def _indents_of_action(lines: Sequence[Line], found: Sequence[_Cue], spoken: dict[int, int]) -> Counter[int]:
+def _indents_of_action(lines: Sequence[Line], found: Sequence[Candidate], spoken: dict[int, int]) -> Counter[int]:
     """Return how often headings, and wide lines that are not the first of a speech, have each indent."""
     taken = {place for each in found for place in (each.place, spoken[each.place])}
     wide = [line for place, line in enumerate(lines) if place not in taken and len(line.text) >= _WIDE]
     return Counter(line.indent for line in (*wide, *(line for line in lines if is_heading(line.text))))
 
 
-def _action_indent(lines: Sequence[Line], found: Sequence[_Cue], spoken: dict[int, int]) -> int:
+def _action_indent(lines: Sequence[Line], found: Sequence[Candidate], spoken: dict[int, int]) -> int:
     rest = _indents_of_action(lines, found, spoken)
     return rest.most_common(1)[0][0] if rest else 0
+
+
+def _usual(indents: Counter[int]) -> Counter[int]:
+    return Counter({indent: times for indent, times in indents.items() if times >= _USUAL_INDENT * indents.total()})
 
 
 def _name_indents(usual: Counter[int], layout: Layout) -> frozenset[int]:
@@ -208,7 +155,7 @@ def _name_indents(usual: Counter[int], layout: Layout) -> frozenset[int]:
     return frozenset(range(min(deeper) - 1, max(deeper) + 12))
 
 
-def _without_notes(lines: Sequence[Line], found: Iterable[_Cue]) -> dict[int, int]:
+def _without_notes(lines: Sequence[Line], found: Iterable[Candidate]) -> dict[int, int]:
     """Return place of a name → place of the first line below that is no note of the writer."""
     places = {}
     for each in found:
@@ -226,7 +173,7 @@ def _inside_note(lines: Sequence[Line], start: int, place: int) -> bool:
     return before.count("(") > before.count(")")
 
 
-def _is_dense(lines: Sequence[Line], again: Sequence[_Cue], spoken: dict[int, int], layout: Layout) -> bool:
+def _is_dense(lines: Sequence[Line], again: Sequence[Candidate], spoken: dict[int, int], layout: Layout) -> bool:
     wider = 0
     for each in again:
         for line in lines[spoken[each.place] + 1 : spoken[each.place] + 12]:
@@ -238,7 +185,7 @@ def _is_dense(lines: Sequence[Line], again: Sequence[_Cue], spoken: dict[int, in
     return wider >= _DENSE * len(again)
 
 
-def _accepted(lines: Sequence[Line], found: Sequence[_Cue], layout: Layout) -> Iterator[_Cue]:
+def _accepted(lines: Sequence[Line], found: Sequence[Candidate], layout: Layout) -> Iterator[Candidate]:
     """Yield the candidates that are names of speakers."""
     for number, each in enumerate(found):
         after = found[number + 1] if number + 1 < len(found) else None
@@ -250,27 +197,33 @@ def _accepted(lines: Sequence[Line], found: Sequence[_Cue], layout: Layout) -> I
             yield each
 
 
-def _is_speaker(lines: Sequence[Line], each: _Cue, layout: Layout) -> bool:
-    known, here = _is_known(each, layout), each.line.indent in layout.names
+def _is_speaker(lines: Sequence[Line], each: Candidate, layout: Layout) -> bool:
+    known = _is_known(each, layout)
     sure = known or each.cue.extended
-    if not (here or sure) or not (each.tight or layout.loose or (sure and here)):
+    if not _is_where_names_are(each, layout, sure):
         return False
     if not known and (is_direction(each.cue.name) or is_no_name(each.cue.name)):
         return False
-    indented = each.line.indent > layout.action + 2
-    if (not sure and _goes_on(lines, each)) or not (indented or _stands_free(lines, each)):
+    if not sure and _goes_on(lines, each):
         return False
-    return _is_followed_by_speech(lines[each.speech], layout, sure, indented)
+    indented = each.line.indent > layout.action + 2
+    free = indented or _stands_free(lines, each)
+    return free and _is_followed_by_speech(lines[each.speech], layout, sure, indented)
 
 
-def _is_known(each: _Cue, layout: Layout) -> bool:
+def _is_where_names_are(each: Candidate, layout: Layout, sure: bool) -> bool:
+    here = each.line.indent in layout.names
+    return (here or sure) and (each.tight or layout.loose or (sure and here))
+
+
+def _is_known(each: Candidate, layout: Layout) -> bool:
     """Return whether a name comes back in the document, or one of two names side by side."""
-    both = _two_names(each.line)
+    both = two_names(each.line)
     names = [each.key, *(key_of(cue.name) for cue in both[0])] if both else [each.key]
     return any(layout.cast[name] > 1 for name in names)
 
 
-def _stands_free(lines: Sequence[Line], each: _Cue) -> bool:
+def _stands_free(lines: Sequence[Line], each: Candidate) -> bool:
     """Return whether a name at the indent of action has a blank line or a heading above it, and is no place."""
     before = lines[each.place - 1].text if each.place else ""
     if before and not (is_heading(before) or is_transition(before)):
@@ -286,7 +239,7 @@ def _is_followed_by_speech(below: Line, layout: Layout, sure: bool, indented: bo
     return sure or indented or not below.text[:1].islower()
 
 
-def _goes_on(lines: Sequence[Line], each: _Cue) -> bool:
+def _goes_on(lines: Sequence[Line], each: Candidate) -> bool:
     """Return whether a sentence goes on over a line, or a title page: capitals that a program put in a line of their
     own, and the name of the film.
     """
@@ -300,7 +253,7 @@ def _goes_on(lines: Sequence[Line], each: _Cue) -> bool:
 class _Reader:
     """Reads a document from top to bottom, once its layout and its names are known."""
 
-    def __init__(self, lines: Sequence[Line], cues: dict[int, _Cue], layout: Layout) -> None:
+    def __init__(self, lines: Sequence[Line], cues: dict[int, Candidate], layout: Layout) -> None:
         self._lines, self._cues, self._layout = lines, cues, layout
         self._script = Script()
         headings = sum(is_heading(line.text) for line in lines)
@@ -336,12 +289,12 @@ class _Reader:
     def _text_at(self, place: int) -> str:
         return self._lines[place].text if place < len(self._lines) else ""
 
-    def _read_speech(self, each: _Cue) -> None:
-        both = _two_names(each.line)
+    def _read_speech(self, each: Candidate) -> None:
+        both = two_names(each.line)
         block = list(self._block(each.speech))
         self._place = max(self._place, each.place + 1)
         if both:
-            for cue, lines in zip(both[0], _two_columns(block, both[1]), strict=True):
+            for cue, lines in zip(both[0], two_columns(block, both[1]), strict=True):
                 self._script.add(cue, lines)
             return
         self._script.add(each.cue, [line.text for line in block])
@@ -488,24 +441,3 @@ def _closed(part: Sequence[Line]) -> Iterator[Line]:
 def _each_closed(waiting: Sequence[Line]) -> Iterator[Line]:
     for number, line in enumerate(waiting):
         yield line._replace(text=f"{line.text})") if not number else line
-
-
-def _two_names(line: Line) -> tuple[list[Cue], int] | None:
-    """Return two people whose speeches stand side by side, and the column of the second; null for one."""
-    parts = _COLUMNS.split(line.text)
-    if len(parts) != 2 or not all(_name_in(part, title_case=False) for part in parts):
-        return None
-    return [cue_of(part) for part in parts], line.indent + line.text.rindex(parts[1])
-
-
-def _two_columns(block: Sequence[Line], column: int) -> tuple[list[str], list[str]]:
-    """Return the lines of two speeches that stand side by side."""
-    left, right = [], []
-    for line in block:
-        parts = _COLUMNS.split(line.text, maxsplit=1)
-        if len(parts) == 2:
-            left.append(parts[0])
-            right.append(parts[1])
-        else:
-            (right if line.indent > column - 12 else left).append(line.text)
-    return left, right

@@ -96,8 +96,8 @@ def _headers(lines: Sequence[Line]) -> frozenset[str]:
     """Return running headers, with # for their numbers: lines that occur with many numbers, mostly in order."""
     numbers: dict[str, list[int]] = {}
     for line in lines:
-        if 3 < len(line.text) < 100 and any(map(str.isdigit, line.text)):
-            found = _DIGITS.findall(line.text)
+        found = _DIGITS.findall(line.text) if 3 < len(line.text) < 100 else []
+        if found:
             numbers.setdefault(_DIGITS.sub("#", line.text), []).append(int(found[-1][:9]))
     return frozenset(key for key, values in numbers.items() if _is_of_pages(values) and "#" in key[:1] + key[-2:])
 

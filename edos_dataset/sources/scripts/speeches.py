@@ -73,16 +73,26 @@ def cue_of(text: str) -> Cue:
         if not before.strip() or ")" in group.rstrip(" )"):
             break
         name, group, extended = before.rstrip(), group.rstrip(" )"), True
-        for part in map(str.strip, [group] if _VOICE_OVER.fullmatch(group.strip()) else _COMMAS.split(group)):
-            heard = _voice_of(part)
-            voice = heard or voice
-            if part and not heard and not _GOES_ON.fullmatch(part):
-                notes.insert(0, part)
+        heard, more = _read_note(group)
+        voice = heard or voice
+        notes = [*more, *notes]
     name = _CONTINUED.sub("", name) if " " in name else name
     bare = _UNSEEN.sub("", name)
     if bare != name and bare:
         voice, name, extended = VOICE_OVER if "v" in name[len(bare) :].lower() else OFF_SCREEN, bare, True
     return Cue(_SPACES.sub(" ", name).strip(" :-–—*_"), voice, ", ".join(notes) or None, extended)
+
+
+def _read_note(group: str) -> tuple[str | None, list[str]]:
+    """Return what a bracket beside a name says of the voice, and its other parts, last first."""
+    voice: str | None = None
+    others: list[str] = []
+    for part in map(str.strip, [group] if _VOICE_OVER.fullmatch(group.strip()) else _COMMAS.split(group)):
+        heard = _voice_of(part)
+        voice = heard or voice
+        if part and not heard and not _GOES_ON.fullmatch(part):
+            others.insert(0, part)
+    return voice, others
 
 
 def _voice_of(note: str) -> str | None:

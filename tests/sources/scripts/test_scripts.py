@@ -6,6 +6,7 @@ import pytest
 
 from edos_dataset.sources.parsed import Parsed, ReadError
 from edos_dataset.sources.scripts import NotAScriptError, may_be_script, read_fdx, read_fountain, read_script
+from edos_dataset.sources.scripts.lines import lines_of
 
 ROWS = list[tuple[int, str, str | None, str]]
 
@@ -343,3 +344,8 @@ def test_only_sure_screenplays_are_taken_for_such_among_dialogues() -> None:
     assert may_be_script(COLUMNS.encode())
     assert not may_be_script(TRANSCRIPT.replace("Scene", "Place").encode())
     assert not may_be_script(b"Hello.\nHow are you?\n\nFINE\nAnd you?\n")
+
+
+def test_a_raised_digit_is_no_page_number():
+    """It is a digit to Python, but no number."""
+    assert [line.text for line in lines_of("The area is x².\n\nJOE\nIt is x².\n")][-1] == "It is x²."

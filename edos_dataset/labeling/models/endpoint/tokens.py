@@ -76,8 +76,9 @@ def _alternatives(step: Mapping[str, Any], token: str) -> Iterator[tuple[str, fl
 def _chance(step: Mapping[str, Any]) -> float:
     """Return the probability of a token, 0 if none is stated."""
     value = step.get("logprob")
-    stated = isinstance(value, int | float) and value == value
-    return math.exp(max(min(value, 0.0), _LEAST)) if stated else 0.0
+    if not isinstance(value, int | float) or value != value:
+        return 0.0
+    return math.exp(max(min(value, 0.0), _LEAST))
 
 
 def _fitting(written: str, start: int, text: str, names: Mapping[str, str]) -> list[str]:
