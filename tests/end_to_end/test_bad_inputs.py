@@ -195,7 +195,7 @@ def test_a_file_that_takes_too_long(engine, workers, films, tmp_path, monkeypatc
         cached.cache_clear()
     (films / "slow.lines").write_text("never")
     (films / "fast.lines").write_text("LINES\nHello there, you.\nHow are you?")
-    options = ["--engine", engine, "--recipe", "papers", "--set", "read.max_seconds=0.3", "--set", "turns.scorer=rules"]
+    options = ["--engine", engine, "--recipe", "papers", "--set", "read.max_seconds=3", "--set", "turns.scorer=rules"]
     done = edos("curate", films, "--out", tmp_path / "edos", "--no-labels", "--workers", workers, "--json", *options)
     for cached in (formats.formats, formats.formats_by_suffix):
         cached.cache_clear()
