@@ -159,6 +159,7 @@ REASONS: dict[str, str] = {
     "not_a_file": "It is a device, a socket or a pipe, not a file.",
     "not_a_book": "The content is not that of a book: binary data, too little text, or an overlong line.",
     "not_a_chat": "The file is no export of a chat that can be read: a plain text, a table, or other JSON.",
+    "not_a_script": "The text is no screenplay or transcript: no lines that name who speaks, or not in its format.",
     "not_subtitles": "The content is not that of a subtitle: binary data, no times or words, or overlong lines.",
     "pictures": "The file holds pictures of subtitles (VobSub or PGS), which only OCR turns into text.",
     "other_file_of_film": "The film has a better file, which was used instead.",

@@ -211,7 +211,9 @@ def test_documentaries_leave_whole(genres: list[str] | None, gone: bool) -> None
 def test_other_columns_of_a_turn_stay_with_it() -> None:
     """Times and sentence ids are those of the turn."""
     kept, rejected = split_rejects(CleanTurns()(dialogues([*GOOD, "No, no, no!"])))
-    unknown = dict.fromkeys(("speaker", "new_speaker", "one_speaker", "same_scene", "certainty"))
+    unknown = dict.fromkeys(
+        ("speaker", "new_speaker", "one_speaker", "same_scene", "certainty", "scene", "manner", "voice")
+    )
     turn = {"text": GOOD[2], "start": 2.0, "end": 2.5, "sentence_ids": [3], **unknown}
     assert kept["turns"].to_pylist()[0][2] == turn
     assert rejected is not None
