@@ -83,6 +83,7 @@ def test_a_pipeline_says_its_language_once() -> None:
                 "language": "de",
                 "detect_language": True,
                 "names": True,
+                "only_scripts": False,
                 "max_bytes": ReadFilms.max_bytes,
                 "max_seconds": 60.0,
             }
