@@ -68,9 +68,11 @@ def _name_in(text: str, title_case: bool) -> str | None:
         return None
     if text.count(")") != text.count("(") or ("(" in text and len(text) > _LONGEST_NAME + 30):
         return None
-    if title_case:
-        return text if _TITLE_CASE.fullmatch(bare) and text[-1] != ":" else None
-    return text if _is_in_capitals(bare) else None
+    return text if (_is_in_title_case(bare, text) if title_case else _is_in_capitals(bare)) else None
+
+
+def _is_in_title_case(bare: str, text: str) -> bool:
+    return _TITLE_CASE.fullmatch(bare) is not None and text[-1] != ":"
 
 
 def _without_notes(text: str) -> str:
