@@ -11,7 +11,6 @@ EmpatheticDialogues were asked with the authors' labels. Writes evaluation/label
 
 import argparse
 import os
-from collections.abc import Iterator
 from datetime import date
 from math import log
 from pathlib import Path
@@ -24,18 +23,9 @@ from edos_dataset.analysis import divergence_intervals, js_divergence, kl_diverg
 from edos_dataset.arrays import Ints
 from edos_dataset.labels import EMOTIONS, LABELS
 from edos_dataset.publishing.cards.paper_figures import BY_LABEL, EMPATHETIC_DIALOGUES, KL_OF_LABELS
-from edos_dataset.releases.raw import Row, read_conversations
+from edos_dataset.reproduction.experiments.empathetic import BLOCKS, read_annotated
 
 ALL, WITHOUT_NEUTRAL, OF_EMOTIONS = len(LABELS), len(LABELS) - 1, len(EMOTIONS)
-BLOCKS = 200
-
-
-def conversations(data: Path) -> Iterator[Row]:
-    """Yield the conversations of EmpatheticDialogues with the authors' labels."""
-    for emotion in EMOTIONS:
-        for row in read_conversations(data / "empathetic_dialogues" / "annotated" / f"{emotion}.csv", annotated=True):
-            if isinstance(row, dict):
-                yield row
 
 
 def count(data: Path) -> dict[str, Ints]:
@@ -45,7 +35,7 @@ def count(data: Path) -> dict[str, Ints]:
     found = {"blocks": np.zeros((BLOCKS, ALL), np.int64)} | {
         name: np.zeros(ALL, np.int64) for name in ("first", "emotions")
     }
-    for number, row in enumerate(conversations(data)):
+    for number, row in enumerate(read_annotated(data / "empathetic_dialogues" / "annotated")):
         for turn in row["turns"]:
             found["blocks"][number % BLOCKS, turn["label"]] += 1
         found["first"][row["turns"][0]["label"]] += 1

@@ -1,5 +1,6 @@
 """The verb `reproduce`: every claim, table and figure of the papers beside the same figure of ours."""
 
+import json
 import os
 from collections.abc import Sequence
 from datetime import date
@@ -96,8 +97,6 @@ def chosen(names: Sequence[str] = (), cost: str | None = None) -> list[Row]:
 
 
 def _write(place: Path, done: Sequence[Reproduced], content: dict[str, Any]) -> None:
-    import json
-
     texts = {
         ".html": page(done, content["date"], __version__),
         ".md": markdown(done),

@@ -148,13 +148,13 @@ def respond(
     check_apart(out, [dialogues])
     import_transformers()
     device = device or default_device()
+    decoding: dict[str, Any] = {"temperature": temperature, "top_p": top_p, "top_k": top_k}
+    decoding |= {"block": block, "max_tokens": max_tokens}
     if out is None:
         given = [dialogues] if isinstance(dialogues, str) else dialogues
         turns = [[dialogue] if isinstance(dialogue, str) else dialogue for dialogue in given]
         responder = kept_responder(chosen_model(model), trust_remote_code, device, labeler, model_revision)
-        drawing: dict[str, Any] = {"temperature": temperature, "top_p": top_p, "top_k": top_k}
-        settings = drawing | {"block": block, "max_tokens": max_tokens}
-        return responder.respond(turns, label, candidates, beams, sample, seed, **settings)
+        return responder.respond(turns, label, candidates, beams, sample, seed, **decoding)
     if label is not None and not isinstance(label, str | int):
         raise ValueError("--label: with a file one label is for all answers, got a list")
     name = LABELS[label] if isinstance(label, int) else label
@@ -169,11 +169,7 @@ def respond(
         device=device,
         revision=model_revision,
         trust_remote_code=trust_remote_code,
-        temperature=temperature,
-        top_p=top_p,
-        top_k=top_k,
-        block=block,
-        max_tokens=max_tokens,
+        **decoding,
     )
     with run_options(workers, engine, address=address, device=device, progress=progress, force=force) as options:
         if str(out) == "-":

@@ -1,6 +1,6 @@
 """EmpatheticDialogues with the authors' labels of its turns (EDOS, Section 4; Xie and Pu, Table 3)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -24,14 +24,22 @@ _NEUTRAL = len(LABELS) - 1
 
 @cache
 def _conversations(folder: Path) -> tuple[Row, ...]:
-    return tuple(_read(folder))
+    return tuple(read_annotated(folder, [each for each in EMOTIONS if (folder / f"{each}.csv").exists()]))
 
 
-def _read(folder: Path) -> Iterator[Row]:
-    for emotion in EMOTIONS:
-        path = folder / f"{emotion}.csv"
-        if path.exists():
-            yield from (row for row in read_conversations(path, annotated=True) if isinstance(row, dict))
+def read_annotated(folder: Path, emotions: Sequence[str] = EMOTIONS) -> Iterator[Row]:
+    """Yield the conversations of EmpatheticDialogues with the authors' labels, emotion by emotion.
+
+    Args:
+        folder: folder with a CSV file for each emotion.
+        emotions: those to read.
+
+    Raises:
+        FileNotFoundError: the file of an emotion is missing.
+    """
+    for emotion in emotions:
+        conversations = read_conversations(folder / f"{emotion}.csv", annotated=True)
+        yield from (row for row in conversations if isinstance(row, dict))
 
 
 def _labels(data: Data) -> tuple[list[Ints], Ints]:
