@@ -142,9 +142,12 @@ class Figures:
 
 
 def _rows(path: Path) -> Iterator[dict[str, str]]:
-    csv.field_size_limit(1 << 30)
-    with path.open(encoding="utf-8", newline="") as file:
-        yield from csv.DictReader(file)
+    limit = csv.field_size_limit(1 << 30)
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            yield from csv.DictReader(file)
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _quotation(

@@ -18,7 +18,7 @@ _LONG, _SLOW, _SLOWEST = 10.0, 3.0, 8.0  # seconds, letters a second of silence,
 _EDGE = 20  # blocks at the beginning and the end of a film, where its makers are named
 _FARTHEST = 4  # blocks without a note inside a song
 _NOTE = "♩♪♫♬¶#*~"
-_AGAIN = re.compile(r"(\S.{1,200}?)(?:\s+\1){2,}")
+_AGAIN = re.compile(r"(\S.{1,200}?)(?: \1){2,}")  # where each space is one
 _HEARD_IN_SILENCE = re.compile(
     r"(?i)\b(?:thanks?(?: you)?(?: \w+){0,3} for (?:watching|listening|viewing)|subscribe|see you (?:\w+ ){0,3}next"
     r" (?:video|time|episode))\b"
@@ -52,7 +52,7 @@ def find_loops(texts: Sequence[str], lines: pa.StructArray, rows: Ints) -> Ints:
     for place in np.flatnonzero(long).tolist():
         text, rate = texts[place], len(texts[place]) / lasting[place]
         slow[place] = rate < _SLOW
-        found[place] |= rate < _SLOWEST and bool(_HEARD_IN_SILENCE.search(text) or _AGAIN.fullmatch(text))
+        found[place] |= rate < _SLOWEST and bool(_HEARD_IN_SILENCE.search(text) or _AGAIN.fullmatch(" ".join(text.split())))
     pairs = touching & slow[1:] & slow[:-1]
     found[1:] |= pairs
     found[:-1] |= pairs

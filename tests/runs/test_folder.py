@@ -212,7 +212,7 @@ def test_configs_come_in_the_order_of_the_registry(tmp_path):
     assert configs_in(tmp_path) == list(REGISTRY)
     assert configs_in(tmp_path, CONFIGS) == list(CONFIGS)
     only_file(tmp_path, "edos", "train").unlink()
-    assert configs_in(tmp_path, CONFIGS) == ["edos_initial", "os"], "a folder without files has no config"
+    assert configs_in(tmp_path, CONFIGS) == ["edos_initial", "os", "scripts"], "a folder without files has no config"
 
 
 def test_files_come_by_split_in_the_order_of_their_rows(tmp_path):
