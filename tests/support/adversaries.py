@@ -22,7 +22,8 @@ LARGEST = 16 * SIZE
 SUSPICIOUS = 0.0005  # seconds of the first try from which on growth is measured
 JUDGED = 0.03  # seconds from which on a time is more than noise
 GROWTH = 3.0  # times the time that twice the text may take
-PER_CHARACTER = 4e-6  # seconds
+PER_CHARACTER = 4e-6  # seconds, on a machine that steps through `_STEPS` characters in `_STEPS_TAKE` seconds
+_STEPS, _STEPS_TAKE = 32_000, 0.004
 TOO_LONG = 2.0  # seconds of the processor, after which a try is given up
 
 SIGNS = " \n\t\"'&<>()[]{}*#-–.…:;,!?/\\@_^=♪aAIl19éßñ\u0301\u3000\0"
@@ -96,8 +97,15 @@ def _growth(run, text, size, per_character):
         if seconds > JUDGED and grew >= 2:
             return f"{text(60)!r}: {number // 2:,} characters take {before:.4f} s, twice as many {seconds:.4f} s"
         if seconds > JUDGED and not grew:
-            return f"{text(60)!r}: {number:,} take {seconds:.4f} s" if seconds > per_character * number else None
+            most = per_character * number * _slowness()
+            return f"{text(60)!r}: {number:,} take {seconds:.4f} s, more than {most:.4f}" if seconds > most else None
     return None
+
+
+def _slowness():
+    """Return how many times longer than usual this machine takes just now, at least 1."""
+    step = re.compile("(?s).")
+    return max(1.0, _least(lambda text: sum(1 for _ in step.finditer(text)), "x" * _STEPS) / _STEPS_TAKE)
 
 
 def _least(run, text, tries=3):

@@ -89,7 +89,7 @@ def still_alive(children):
 
 def _is_agent_of_ray(process):
     try:
-        return any("agent" in Path(part).stem for part in process.cmdline() if part.endswith(".py"))
+        return any("Agent" in part or "agent" in Path(part).stem for part in (process.name(), *process.cmdline()))
     except (psutil.NoSuchProcess, psutil.ZombieProcess):
         return False
 
