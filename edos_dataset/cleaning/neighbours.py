@@ -52,11 +52,15 @@ def find_loops(texts: Sequence[str], lines: pa.StructArray, rows: Ints) -> Ints:
     for place in np.flatnonzero(long).tolist():
         text, rate = texts[place], len(texts[place]) / lasting[place]
         slow[place] = rate < _SLOW
-        found[place] |= rate < _SLOWEST and bool(_HEARD_IN_SILENCE.search(text) or _AGAIN.fullmatch(" ".join(text.split())))
+        found[place] |= rate < _SLOWEST and _is_heard_in_silence(text)
     pairs = touching & slow[1:] & slow[:-1]
     found[1:] |= pairs
     found[:-1] |= pairs
     return np.flatnonzero(found)
+
+
+def _is_heard_in_silence(text: str) -> bool:
+    return bool(_HEARD_IN_SILENCE.search(text) or _AGAIN.fullmatch(" ".join(text.split())))
 
 
 def find_edge_credits(texts: Sequence[str], blocks: Ints, rows: Ints, credit: Bools, spoken: Bools) -> Iterator[int]:

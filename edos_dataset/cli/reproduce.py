@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from edos_dataset.cli.console import call, emit, explained, styled
+from edos_dataset.cli.console import FAILED, Ended, call, emit, explained, styled
 from edos_dataset.cli.options import AsJson
+from edos_dataset.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -22,6 +23,10 @@ def reproduce(
         list[str] | None, typer.Argument(help="Rows, such as `E44`; by default all.", show_default=False)
     ] = None,
     listed: Annotated[bool, typer.Option("--list", help="List the rows and what they take; measure nothing.")] = False,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Compare the figures that a checkout's pages state with its records."),
+    ] = False,
     cost: Annotated[
         str | None,
         typer.Option("--class", help="Only rows that take at most this long: `seconds` or `minutes`.", metavar="CLASS"),
@@ -51,6 +56,9 @@ def reproduce(
     from edos_dataset.commands.reproduce import chosen
     from edos_dataset.commands.reproduce import reproduce as run_verb
 
+    if check:
+        _check(as_json)
+        return
     if listed:
         rows = chosen(names or (), cost)
         emit([_facts(row) for row in rows], as_json, [_list(rows)])
@@ -58,6 +66,20 @@ def reproduce(
     result = call(run_verb, locals(), names=names or ())
     content = {name: value for name, value in result.items() if name != "results"}
     emit(content, as_json, _shown(result["results"], out))
+
+
+def _check(as_json: bool) -> None:
+    """Compare the pages of the checkout in which the command runs, or from which the package does, with the records."""
+    from edos_dataset.reproduction.stated import Stated, checkout_of
+
+    stated = Stated(checkout_of(Path.cwd(), Path(__file__).parents[2]))
+    faults = list(stated.faults())
+    figures, pages = counted(len(stated.claims), "figures"), counted(len(stated.pages), "pages")
+    fine = f"{figures} of {pages} are those of their records"
+    content = {"figures": len(stated.claims), "pages": len(stated.pages), "faults": faults}
+    emit(content, as_json, faults or [fine])
+    if faults:
+        raise Ended(FAILED, f"{counted(len(faults), 'figures')} of {pages} differ from their records, or have none")
 
 
 def _facts(row: "Row") -> dict[str, object]:

@@ -43,7 +43,7 @@ respond: block max_tokens temperature top_k top_p
     address as_json beams candidates chat column config device engine force form id_column keep_system
     label labeler model model_revision one_dialogue out out_encoding out_format revision sample seed skip_bad
     speaker_column split time_column trust_remote_code workers
-reproduce: as_json cost data listed out results run
+reproduce: as_json check cost data listed out results run
 evaluate: as_json bertscore bertscore_model contexts encoder label_map label_set labels model reference_rows
     references sacrebleu seed ses train train_targets vectors vocabulary
 publish: as_json branch dry_run private repo token version views

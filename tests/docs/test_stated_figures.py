@@ -1,69 +1,81 @@
 """Every measured figure of the README, BENCHMARKS.md and the explanations is that of the record it comes from."""
 
 import json
-import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-import yaml
+
+from edos_dataset.reproduction.stated import Stated, as_printed, checkout_of, value_at
 
 ROOT = Path(__file__).parents[2]
-PAGES = [
-    *(ROOT / name for name in ("README.md", "BENCHMARKS.md", "docs/reference/models.md")),
-    *sorted((ROOT / "docs" / "explanation").glob("*.md")),
-]
-FIGURES = yaml.load((Path(__file__).with_name("figures.yaml")).read_text("utf-8"), yaml.BaseLoader)
-CLAIMS = [
-    (record, figure, place)
-    for record, figures in FIGURES["records"].items()
-    for figure, places in figures.items()
-    for place in (places if isinstance(places, list) else [places])
-]
-_FIGURE = re.compile(r"(?<![\w.,])(?:\d+\.\d{2,}(?:e-?\d+)?|\d+\.\d(?:e-?\d+)?(?: %)?|\d{1,3}(?:,\d{3})+|\d+ %)(?: %)?")
-_NO_FIGURE = re.compile(
-    r"`[^`]*`|\]\([^)]*\)|CC BY[-A-Z ]* \d\.\d|Apache-2\.0|Python \d\.\d+|Section \d\.\d(?:\.\d)?|\b0\.\d\b"
-)
-"""Code, links, licences, versions, sections of papers, and thresholds of one digit."""
+STATED = Stated(ROOT)
 
 
-def value_at(content, place):
-    """Return the value at a place of a record: keys and list indices joined by dots; a key may hold dots."""
-    for key, rest in (
-        (place[:end], place[end + 1 :]) for end in range(len(place), 0, -1) if end == len(place) or place[end] == "."
-    ):
-        if isinstance(content, list) and key.isdecimal() or isinstance(content, dict) and key in content:
-            found = content[int(key) if isinstance(content, list) else key]
-            return found if not rest else value_at(found, rest)
-    raise KeyError(place)
+@pytest.mark.parametrize("claim", STATED.claims, ids=lambda claim: f"{claim.record}-{claim.figure}-{claim.place}")
+def test_the_record_says_so(claim):
+    assert STATED.fault_of(claim) is None
 
 
-def as_printed(value, figure):
-    """Return a value in the form of a figure: so many decimals, a fraction as a percentage."""
-    number = figure.removesuffix(" %").replace(",", "")
-    decimals = len(number.partition(".")[2])
-    if figure.endswith("%") or (0 <= value <= 1 < float(number)):
-        value *= 100
-    return f"{value:,.{decimals}f}" + (" %" if figure.endswith("%") else "")
-
-
-def figures_of(page):
-    """Return the figures of a page, without its code, links, licences and sections."""
-    return {found[0] for found in _FIGURE.finditer(_NO_FIGURE.sub(" ", page.read_text("utf-8")))}
-
-
-@pytest.mark.parametrize(("record", "figure", "place"), CLAIMS)
-def test_the_record_says_so(record, figure, place):
-    assert as_printed(value_at(json.loads((ROOT / record).read_text("utf-8")), place), figure) == figure
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", STATED.pages, ids=lambda page: page.name)
 def test_every_figure_has_a_record(page):
-    known = {figure for _, figure, _ in CLAIMS} | FIGURES["others"].keys()
-    known |= {figure.removesuffix(" %") for figure in known}
-    assert sorted(figures_of(page) - known) == []
+    assert STATED.untraced(page) == []
 
 
 def test_no_figure_is_kept_that_no_page_has():
-    said = set().union(*map(figures_of, PAGES))
-    said |= {figure.removesuffix(" %") for figure in said}
-    assert [figure for _, figure, _ in CLAIMS if figure.removesuffix(" %") not in said] == []
+    assert STATED.unsaid() == []
+
+
+def checkout(folder, *, readme="Right in 61.5 % of 1,200 turns [59.0–64.1], with Python 3.11, see Section 3.1.\n"):
+    """A checkout of three figures: one with its record, one of the paper, and one of which the record is gone."""
+    for name in ("docs/explanation", "docs/reference", "evaluation"):
+        (folder / name).mkdir(parents=True)
+    (folder / "README.md").write_text(readme)
+    (folder / "BENCHMARKS.md").write_text("Nothing.\n")
+    (folder / "docs" / "reference" / "models.md").write_text("None.\n")
+    record = {"v1.0": {"right": 0.6149, "interval": [0.59, 0.6412]}}
+    (folder / "evaluation" / "turns.json").write_text(json.dumps(record))
+    (folder / "docs" / "figures.yaml").write_text(
+        "records:\n"
+        "  evaluation/turns.json: {61.5 %: v1.0.right, 59.0: v1.0.interval.0, 64.1: v1.0.interval.1}\n"
+        "others: {'1,200': the paper}\n"
+    )
+    return folder
+
+
+def test_a_checkout_whose_figures_hold(tmp_path):
+    assert list(Stated(checkout(tmp_path)).faults()) == []
+    assert checkout_of(tmp_path / "docs", tmp_path) == tmp_path
+
+
+def test_what_is_wrong_is_told_line_by_line(tmp_path):
+    stated = Stated(checkout(tmp_path, readme="Right in 61.5 % and 77.7 % of 1,200 turns [59.0–65.1].\n"))
+    (tmp_path / "evaluation" / "turns.json").write_text('{"v1.0": {"right": 0.7, "interval": [0.59]}}')
+    assert list(stated.faults()) == [
+        "61.5 %: evaluation/turns.json says 70.0 % at v1.0.right",
+        "64.1: evaluation/turns.json has nothing at v1.0.interval.1",
+        "65.1: README.md states it, and docs/figures.yaml names no record of it",
+        "77.7 %: README.md states it, and docs/figures.yaml names no record of it",
+        "64.1: docs/figures.yaml names it, and no page states it",
+    ]
+    (tmp_path / "evaluation" / "turns.json").unlink()
+    assert next(stated.faults()) == "61.5 %: there is no record evaluation/turns.json"
+
+
+def test_values_and_their_forms():
+    assert value_at({"a.b": [{"c": 3}]}, "a.b.0.c") == 3
+    with pytest.raises(KeyError):
+        value_at({"a": [1]}, "a.1")
+    assert [as_printed(0.4321, form) for form in ("43 %", "43.2", "0.43")] == ["43 %", "43.2", "0.43"]
+    assert as_printed(1234.5678, "1,234.6") == "1,234.6"
+
+
+def test_the_command(tmp_path):
+    command = [sys.executable, "-m", "edos_dataset", "reproduce", "--check"]
+    checkout(tmp_path / "fine")
+    found = subprocess.run(command, cwd=tmp_path / "fine", capture_output=True, text=True)
+    assert (found.returncode, found.stdout) == (0, "3 figures of 3 pages are those of their records\n")
+    (tmp_path / "fine" / "README.md").write_text("Right in 62 %.\n")
+    found = subprocess.run(command, cwd=tmp_path / "fine", capture_output=True, text=True)
+    assert found.returncode == 1 and "62 %: README.md states it" in found.stdout
