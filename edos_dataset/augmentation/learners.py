@@ -6,13 +6,14 @@ import os
 import shlex
 import signal
 import subprocess
-from collections.abc import Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 import numpy as np
 from safetensors import SafetensorError
@@ -108,21 +109,14 @@ class CommandLearner:
         return labeler
 
     def _run(self, command: list[str], log: Path) -> None:
+        process = None
         with log.open("wb") as output:
             try:
-                # A session of its own, so that its child processes can be ended with it even if Ctrl-C misses them.
-                process = subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
-                )
-            except OSError as error:
-                raise ValueError(
-                    f"{shlex.join(self.command)} cannot be started: {error.strerror or error}; give a program that is "
-                    "there"
-                ) from error
-            try:
+                with _interrupted_afterwards():
+                    process = self._start(command, output)
                 code = process.wait()
             finally:
-                if process.poll() is None:
+                if process is not None and process.poll() is None:
                     _end(process)
         if code:
             lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -130,6 +124,33 @@ class CommandLearner:
             raise ValueError(
                 f"{shlex.join(self.command)} failed with code {code}; the end of what it said ({log}):{said}"
             )
+
+    def _start(self, command: list[str], output: BinaryIO) -> "subprocess.Popen[bytes]":
+        try:
+            # A session of its own, so that its child processes can be ended with it even if Ctrl-C misses them.
+            return subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True
+            )
+        except OSError as error:
+            raise ValueError(
+                f"{shlex.join(self.command)} cannot be started: {error.strerror or error}; give a program that is there"
+            ) from error
+
+
+@contextmanager
+def _interrupted_afterwards() -> Iterator[None]:
+    """Keep Ctrl-C until the block is done: while a program is started, nobody would know which one to end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    kept: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: kept.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if kept:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:

@@ -5,6 +5,7 @@ network.
 import hashlib
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -297,6 +298,23 @@ class TestCommand:
             signal.signal(signal.SIGINT, before)
         for pid in map(int, pids.read_text().split()):
             assert not _runs(pid)
+
+    def test_is_ended_by_ctrl_c_while_it_is_started(self, tmp_path, monkeypatch):
+        started, start = [], subprocess.Popen
+
+        def start_interrupted(*arguments, **options):
+            started.append(start(*arguments, **options))
+            signal.raise_signal(signal.SIGINT)
+            return started[-1]
+
+        monkeypatch.setattr(command_learner.subprocess, "Popen", start_interrupted)
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                program(tmp_path, "sleep 300").fit(toy(), toy(["Kim"]))
+        finally:
+            signal.signal(signal.SIGINT, before)
+        assert started[0].poll() is not None
 
 
 def _runs(pid):
