@@ -1,22 +1,26 @@
 """Dialogues in memory (lists, data frames, datasets): read as records, and labelled."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from edos_dataset.arrays import unnest
 from edos_dataset.commands.line_runs import announced
 from edos_dataset.commands.options import COMMAND_LINE
 from edos_dataset.commands.progress import warn
 from edos_dataset.labeling.languages import LanguageTally, languages_of
-from edos_dataset.labeling.stages import UNANSWERED, AnnotateDialogues, LabelTurns
+from edos_dataset.labeling.models.labelers import CheckedLabeler
+from edos_dataset.labeling.stages import UNANSWERED, AnnotateDialogues, LabelTurns, dialogues_of
+from edos_dataset.labeling.translation import as_parameter
 from edos_dataset.languages import name_of_language
 from edos_dataset.releases.chats import renamed
 from edos_dataset.releases.dialogues import curated_config, lines_of, read_dialogues, tables_of
 from edos_dataset.releases.formats.faults import Findings
-from edos_dataset.releases.formats.readers import typed_rows
+from edos_dataset.releases.formats.readers import STDIN, typed_rows
 from edos_dataset.releases.formats.records import Dialogue, Place, Record
 from edos_dataset.releases.formats.selection import Selection
 from edos_dataset.releases.formats.several import SeveralFiles
@@ -36,16 +40,16 @@ all cores.
 
 def label_in_memory(dialogues: Any, stage: AnnotateDialogues, meant: Selection) -> Any:  # noqa: ANN401
     """Return labelled dialogues in the form in which they were given; see `edos_dataset.label` without `out`."""
-    findings = Findings()
-    if isinstance(dialogues, str | Path | SeveralFiles):
-        return list(_labelled(read_dialogues(dialogues, meant, findings), stage, findings))
     if isinstance(dialogues, dict):
         parts = splits_of(dialogues, "the dictionary", meant.split)
+        stage = _with_names_given(stage, parts.values(), meant)
         return type(dialogues)({name: _labelled_dataset(part, stage, meant) for name, part in parts.items()})
+    stage = _with_names_given(stage, [dialogues], meant)
     if hasattr(dialogues, "with_format"):
         return _labelled_dataset(dialogues, stage, meant)
-    found = checked_dialogues(lambda _: records_of(dialogues), meant, "the input", findings)
-    if is_frame(dialogues):
+    findings = Findings()
+    found = _dialogues_in(dialogues, meant, findings)
+    if not isinstance(dialogues, str | Path | SeveralFiles) and is_frame(dialogues):
         return _labelled_frame(dialogues, found, stage, findings)
     return list(_labelled(found, stage, findings))
 
@@ -131,6 +135,32 @@ def pseudonymized_records(dialogues: Any, meant: Selection, findings: Findings) 
     return records
 
 
+def _dialogues_in(dialogues: Any, meant: Selection, findings: Findings) -> Iterator[Dialogue]:  # noqa: ANN401
+    if isinstance(dialogues, str | Path | SeveralFiles):
+        return read_dialogues(dialogues, meant, findings)
+    name = "the data set" if hasattr(dialogues, "with_format") else "the input"
+    return checked_dialogues(lambda _: records_of(dialogues), meant, name, findings)
+
+
+def _with_names_given(stage: AnnotateDialogues, sources: Iterable[Any], meant: Selection) -> AnnotateDialogues:
+    """Return a stage with the label set that its model has for these dialogues, if the model is a function that names
+    the labels of turns without saying which there are.
+    """
+    labeler, sources = stage.labeler, list(sources)
+    is_read_once = any(isinstance(source, str | Path) and str(source) == STDIN for source in sources)
+    if stage.label_set is not None or not isinstance(labeler, CheckedLabeler) or is_read_once:
+        return stage
+    tables = (
+        table
+        for source in sources
+        for table in tables_of(_dialogues_in(source, meant, Findings()), shard_turns_of(stage))
+    )
+    names = labeler.names_given(
+        dialogues_of(turns.field("text"), offsets) for turns, offsets in (unnest(table, "turns") for table in tables)
+    )
+    return stage if names is None else replace(stage, label_set=as_parameter(names))
+
+
 def _frame_rows(frame: Any) -> Iterator[Record]:  # noqa: ANN401 - a data frame
     place = Place("row", "row")
     if not _is_pandas(frame):
@@ -205,7 +235,7 @@ def _labelled_dataset(dataset: Any, stage: AnnotateDialogues, meant: Selection) 
     if not isinstance(dataset, datasets.Dataset):
         raise ValueError(f"a {type(dataset).__name__} cannot be labelled: give a Dataset")
     findings = Findings()
-    found = checked_dialogues(lambda _: rows_of(dataset, "data set"), meant, "the data set", findings)
+    found = _dialogues_in(dataset, meant, findings)
     rows = list(_labelled(found, stage, findings))
     if not rows:
         raise ValueError("the data set has no rows: there is nothing to label")

@@ -4,6 +4,7 @@ import json
 
 import datasets
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -53,7 +54,7 @@ def test_the_labels_of_a_shipped_model_translated():
 
 def test_a_function_whose_labels_are_named():
     with pytest.raises(ValueError, match="unknown label 'sadness'.*label_set` of the labeler, or label_set=NAME"):
-        edos_dataset.label(DIALOGUES, goemotions)
+        edos_dataset.label([["I lost."]], goemotions)
     assert names(edos_dataset.label(DIALOGUES, goemotions, label_set="goemotions28")) == ["sadness", "surprise", "joy"]
     both = edos_dataset.label(DIALOGUES, goemotions, label_set="goemotions28", label_map="sentiment3")
     assert names(both) == ["negative", "neutral", "positive"]
@@ -103,8 +104,57 @@ def test_the_names_of_a_function_are_those_of_its_set():
     assert {turn["confidence"] for row in edos_dataset.label(DIALOGUES, edos_names) for turn in row["turns"]} == {0.6}
     assert load_labeler(register_labeler(edos_names)).label_set.name == "edos41"
     assert names(edos_dataset.label(DIALOGUES, without_zeros, label_set=["low", "high"])) == ["low", "low", "high"]
-    with pytest.raises(ValueError, match="unknown label 'low'.*or label_set=NAME"):
-        edos_dataset.label(DIALOGUES, without_zeros)
+    assert names(edos_dataset.label(DIALOGUES, without_zeros)) == ["low", "low", "high"]
+
+
+class Counted:
+    """Names a mood for every turn; counts the turns that it was asked for."""
+
+    def __init__(self, moods):
+        self.moods, self.turns = moods, 0
+
+    def __call__(self, dialogues):
+        self.turns += sum(map(len, dialogues))
+        return [next((mood for word, mood in self.moods.items() if word in t), "flat") for d in dialogues for t in d]
+
+
+def given_as(kind):
+    rows = [{"dialogue_id": str(n), "text": turn} for n, turns in enumerate(DIALOGUES) for turn in turns]
+    dataset = datasets.Dataset.from_list([{"turns": turns} for turns in DIALOGUES])
+    made = {
+        "list": lambda: DIALOGUES,
+        "frame": lambda: pd.DataFrame(rows),
+        "data set": lambda: dataset,
+        "splits": lambda: datasets.DatasetDict(train=dataset.select([0]), test=dataset.select([1])),
+    }
+    return made[kind]()
+
+
+@pytest.mark.parametrize("kind", ["list", "frame", "data set", "splits"])
+def test_the_names_that_a_function_gives_make_a_set_where_all_dialogues_are_known(kind):
+    function = Counted({"lost": "low", "won": "high"})
+    found = edos_dataset.label(given_as(kind), function)
+    parts = list(found.values()) if kind == "splits" else [found]
+    labels = [name for part in parts for name in (part["label"] if kind == "frame" else names(part))]
+    if "s" in kind and kind != "list":  # class labels of one set, also where a split has only some of them
+        features = [part.features["turns"].feature["label"] for part in parts]
+        assert {tuple(feature.names) for feature in features} == {("flat", "high", "low")}
+        labels = features[0].int2str(labels)
+    assert labels == ["low", "flat", "high"]
+    assert function.turns == 2 + 3, "two turns to try it, and each turn once"
+
+
+def test_a_misspelt_label_of_ours_makes_no_set():
+    with pytest.raises(ValueError, match="unknown label 'joyfull'.*did you mean 'joyful'"):
+        edos_dataset.label(DIALOGUES, Counted({"lost": "sad", "Oh": "surprised", "won": "joyfull"}))
+    goes_on = Counted({"lost": "negative", "Oh": "neutral", "won": "positive"})
+    edos_dataset.label(DIALOGUES, goes_on, label_map="sentiment3")  # of a built-in set, whatever their order
+
+
+def test_names_alone_are_refused_in_a_run_before_anything_is_read(tmp_path):
+    with pytest.raises(ValueError, match="unknown label 'flat'.*a list of them as an attribute `label_set`"):
+        edos_dataset.label(DIALOGUES, Counted({}), out=tmp_path / "out.jsonl")
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_turn_with_several_labels():

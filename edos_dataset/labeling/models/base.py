@@ -1,6 +1,7 @@
 """The interface of labelers, and checks of their inputs and outputs."""
 
 import inspect
+import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -8,6 +9,7 @@ from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
+from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
@@ -135,13 +137,26 @@ def history_refused(model: object, context: int | None) -> ValueError:
     )
 
 
-def identity_of(made: Any) -> str:  # noqa: ANN401 - a class or a function
-    """Return the name of a class or function and a digest of its source code, `marks.Marks@` and 16 hex digits."""
+def identity_of(made: Any) -> str:  # noqa: ANN401 - a class, or anything that can be called
+    """Return the name of a class, function or other callable and a digest of its source code, `marks.Marks@` and 16 hex
+    digits; of a callable object, and of an object's method, also of what the object holds.
+    """
+    named = made if hasattr(made, "__qualname__") else type(made)
+    holder = made if named is not made else made.__self__ if inspect.ismethod(made) else None
     try:
-        code = inspect.getsource(made)
+        code = inspect.getsource(named)
     except (OSError, TypeError):
         code = ""  # entered at a prompt, so there is no source file
-    return f"{made.__module__}.{made.__qualname__}@{sha256(code.encode()).hexdigest()[:16]}"
+    digest = sha256(code.encode() + (b"" if holder is None else _content(holder)))
+    return f"{named.__module__}.{named.__qualname__}@{digest.hexdigest()[:16]}"
+
+
+def _content(holder: object) -> bytes:
+    """Return what an object holds; if it cannot be pickled, as a client of a server, what no other object has."""
+    try:
+        return pickle.dumps(holder)
+    except Exception:  # noqa: BLE001 - code of the object can raise anything
+        return uuid4().bytes
 
 
 def dialogues_given(dialogues: Iterable[Iterable[str]]) -> list[list[str]]:
@@ -228,7 +243,10 @@ def _check_rows(probabilities: Floats, exclusive: bool) -> None:
         )
 
 
-_REMEDY = "; if these are other labels, name them: an attribute `label_set` of the labeler, or --label-set NAME|FILE"
+_REMEDY = (
+    "; if these are other labels, name them all: a list of them as an attribute `label_set` of the labeler, or "
+    "--label-set NAME|FILE"
+)
 
 
 def label_id(name: str, labels: LabelSet) -> int:

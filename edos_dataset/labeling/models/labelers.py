@@ -12,15 +12,16 @@ A custom labeler is a function from dialogues to labels, or a subclass of `Label
   where `make_labeler(device, batch_tokens)` returns the labeler; its arguments are those of `load_labeler`.
 
 It predicts the labels of EDOS unless it has an attribute `label_set`: a `LabelSet`, the name or file of one, or a list
-of label names; or unless it is a function that returns probabilities by label, whose labels then are the set. With an
-attribute `threshold`, a turn can have several labels: those with at least that probability.
+of label names; or unless it is a function that returns probabilities by label, whose labels then are the set. The
+names that a function returns alone make a set where all dialogues are in memory (`names_given`). With an attribute
+`threshold`, a turn can have several labels: those with at least that probability.
 
 A labeler must be the same in every process: its `identity` decides which finished shards of a run are reused.
 """
 
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
@@ -87,6 +88,13 @@ class CheckedLabeler(Labeler):
         changed = CheckedLabeler(self._labeler, self._name)
         changed.label_set = labels
         return changed
+
+    def names_given(self, batches: Iterable[list[list[str]]]) -> list[str] | None:
+        """Return the labels of a function's own set, found by labelling all dialogues; None if it has none, or says
+        which it has; see `FunctionLabeler.names_given`.
+        """
+        is_open = isinstance(self._labeler, FunctionLabeler) and self._labeler.is_open
+        return self._labeler.names_given(batches) if is_open else None
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the labeler has
         if name.startswith("_"):

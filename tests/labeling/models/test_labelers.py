@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -299,6 +300,31 @@ def test_a_fitted_classifier_of_texts_names_its_labels():
     assert [turn["label"] for row in found for turn in row["turns"]] == ["yes", "no", "yes"]
     labeler = load_labeler(register_labeler(YesOrNo()))
     assert labeler.predict_proba([]).shape == (0, 2) and labeler.context == 0
+
+
+class Always:
+    """Calls every turn by one label."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def __call__(self, dialogues):
+        return [self.name for turns in dialogues for _ in turns]
+
+    def again(self, dialogues):
+        return self(dialogues)
+
+
+def unpicklable(name):
+    return partial(lambda label, dialogues: Always(label)(dialogues), name)
+
+
+@pytest.mark.parametrize("make", [Always, lambda name: Always(name).again, unpicklable])
+def test_anything_that_can_be_called_labels_and_is_told_from_another(make):
+    made = make("sad")
+    assert [turn["label"] for row in label([["no", "yes"]], model=made) for turn in row["turns"]] == ["sad"] * 2
+    first, second = (load_labeler(register_labeler(each)).identity for each in (made, make("proud")))
+    assert first != second
 
 
 @pytest.mark.parametrize("name", ["own_labels:Sure", "own_labels:by_length"])
