@@ -97,7 +97,7 @@ def read_json(data: bytes, language: str = "en") -> Parsed:
 
 
 def read_text_file(data: bytes, language: str = "en") -> Parsed:
-    """Read a plain text or a table: an export of a chat, or a screenplay. Arguments and errors are those of
+    """Read a plain text, a table or a page: an export of a chat, or a screenplay. Arguments and errors are those of
     `read_chat`; the reason is also not_a_script.
     """
     try:
@@ -118,7 +118,7 @@ OURS: tuple[Format, ...] = (
     Format("timedtext", (".srv1", ".srv2", ".srv3", ".json3"), read_any, bytes_per_sentence=300.0, packing=8.0),
     Format("transcript", (".json",), read_json, bytes_per_sentence=400.0, packing=6.0),
     Format("chat", (".txt", ".csv"), read_text_file, 80.0, packing=4.0, whole_sentences=True, messages=True),
-    Format("script", (".html", ".htm"), read_script, 150.0, packing=3.0, scripted=True),
+    Format("script", (".html", ".htm"), read_text_file, 150.0, packing=3.0, scripted=True),
     Format("fountain", (".fountain", ".spmd"), read_fountain, 100.0, packing=2.5, scripted=True),
     Format("fdx", (".fdx",), read_fdx, 500.0, packing=8.0, scripted=True),
 )

@@ -16,7 +16,7 @@ from edos_dataset.sources.chats import NotAChatError, may_be_chat, read_chat, wi
 from edos_dataset.sources.parsed import Parsed, ReadError
 
 _HEAD = 1 << 16  # bytes
-_SUFFIXES = (".txt", ".json", ".csv", "")
+_SUFFIXES = (".txt", ".json", ".csv", ".html", ".htm", "")
 
 
 def chat_in(file: BinaryIO, name: str) -> list[Dialogue] | None:

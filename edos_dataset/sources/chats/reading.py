@@ -10,7 +10,7 @@ from edos_dataset.sources.chats.discord import is_discord, is_discord_csv, read_
 from edos_dataset.sources.chats.messages import Conversation
 from edos_dataset.sources.chats.messenger import is_messenger, read_messenger
 from edos_dataset.sources.chats.slack import is_slack, read_slack
-from edos_dataset.sources.chats.telegram import is_telegram, read_telegram
+from edos_dataset.sources.chats.telegram import is_telegram, is_telegram_page, read_telegram, read_telegram_page
 from edos_dataset.sources.chats.whatsapp import is_whatsapp, read_whatsapp
 from edos_dataset.sources.encodings import decode
 from edos_dataset.sources.parsed import MOST_LINES, Parsed, ReadError, refuse_more
@@ -20,7 +20,9 @@ from edos_dataset.wording import counted
 NOT_A_CHAT = "not_a_chat"
 """Reason for a file that is not an export of a chat."""
 
-_KNOWN = "WhatsApp's text, Telegram's result.json, Discord's JSON or CSV, Slack's JSON or Messenger's JSON"
+_KNOWN = (
+    "WhatsApp's text, Telegram's result.json or messages.html, Discord's JSON or CSV, Slack's JSON or Messenger's JSON"
+)
 
 
 class NotAChatError(ReadError):
@@ -81,7 +83,7 @@ def may_be_chat(head: bytes) -> bool:
     bare = text.lstrip("\ufeff \t\r\n")
     if bare[:1] in ("{", "["):
         return any(key in bare for key in _KEYS)
-    return is_discord_csv(bare.partition("\n")[0])
+    return is_telegram_page(bare) or is_discord_csv(bare.partition("\n")[0])
 
 
 def check_beginning(head: bytes, language: str = "en") -> bool:
@@ -94,7 +96,7 @@ def check_beginning(head: bytes, language: str = "en") -> bool:
     """
     text = decode(head, None, language)[0].replace("\r\n", "\n").replace("\r", "\n")
     bare = text.lstrip("\ufeff \t\n")
-    if is_whatsapp(text) or is_discord_csv(bare.partition("\n")[0]):
+    if is_whatsapp(text) or is_telegram_page(bare) or is_discord_csv(bare.partition("\n")[0]):
         return True
     if bare[:1] in ("{", "["):
         return False
@@ -113,6 +115,8 @@ def conversation_of(text: str) -> Conversation:
         return read_whatsapp(text)
     if bare[:1] in ("{", "["):
         return _conversation_of_json(bare)
+    if is_telegram_page(bare):
+        return read_telegram_page(bare)
     if is_discord_csv(bare.partition("\n")[0]):
         return read_discord_csv(text)
     raise _refusal(_looks_like(bare))
@@ -144,6 +148,8 @@ def _looks_like(text: str) -> str:
         return f"a table with the columns {first[:80]!r} (label it by `edos label`)"
     if "-->" in text[:2_000]:
         return "subtitles: give it the suffix .srt or .vtt"
+    if first.startswith("<"):
+        return "a page of HTML"
     return "a plain text (books are read by `edos books`, dialogues by `edos label`)"
 
 

@@ -7,20 +7,24 @@ from itertools import pairwise
 
 from edos_dataset.sources.chats.messages import DELETED, MEDIA, NOTICE, Conversation
 
-_DATE = r"(\d{1,4})([./-])\s?(\d{1,2})[./-]\s?(\d{1,4})\.?"
-_HALF = r"[AaPp]\.?\s?[Mm]\.?|上午|下午|午前|午後|오전|오후|[ap]|du\.?|de\.?|π\.?μ\.?|μ\.?μ\.?|nachm\.|vorm\."
-_TIME = rf"({_HALF})?\s?(\d{{1,2}})[:.](\d{{2}})(?:[:.](\d{{2}}))?\s?({_HALF})?"
-_STAMP = re.compile(
-    rf"[\u200e\u200f\ufeff]*(?:\[{_DATE},?\s{_TIME}\]\s|{_DATE},?\s{_TIME}\s[-–]\s)(.*)", re.DOTALL | re.IGNORECASE
+_DATE = r"(\d{1,4})\u200f?([./-])\s?(\d{1,2})\u200f?[./-]\s?(\d{1,4})\.?(?:\sг\.)?"
+_HALF = (
+    r"[AaPp]\.?\s?[Mm]\.?|上午|下午|午前|午後|오전|오후|[ap]|du\.?|de\.?|π\.?μ\.?|μ\.?μ\.?|nachm\.|vorm\.|ö[ös]|[صم]"
 )
-_AFTERNOON = frozenset({"p", "pm", "下午", "午後", "오후", "du", "μμ", "nachm"})
+_TIME = rf"({_HALF})?\s?(\d{{1,2}})[:.](\d{{2}})(?:[:.](\d{{2}}))?\s?({_HALF})?(?:\sч\.)?"
+_WHEN = rf"{_DATE}[,،]?\s(?:(?:klo|kl\.|um|à|às|om|at)\s)?{_TIME}"
+_STAMP = re.compile(rf"[\u200e\u200f\ufeff]*(?:\[{_WHEN}\]\s|{_WHEN}\s[-–]\s)(.*)", re.DOTALL | re.IGNORECASE)
+_TIME_FIRST = re.compile(r"^(\d{1,2}:\d\d), (\d{1,2}/\d{1,2}/\d{2,4}) - ", re.MULTILINE)  # of Vietnamese phones
+_AFTERNOON = frozenset({"p", "pm", "下午", "午後", "오후", "du", "μμ", "nachm", "ös", "م"})
 _SENDER = re.compile(r"([^:\n]{1,80}?):(?:\s|$)(.*)", re.DOTALL)
 
 _OMITTED = re.compile(
     r"<[^<>\n]{3,60}>|null|[\w\s]{3,30}\s(?:omitted|weggelassen|ausgeschlossen|omitid[ao]s?|omise?s?|absente?s?|omess[aoi]"
     r"|weggelaten|ocult[ao]s?|ocultad[ao]s?|pominięt[ey]|kihagyva)\.?"
     r"|.*\((?:file attached|Datei angehängt|archivo adjunto|fichier joint|file allegato|bestand bijgevoegd"
-    r"|arquivo anexado)\).*|(?:live )?location(?: shared)?:?.*https?://maps.*",
+    r"|arquivo anexado)\).*"
+    r"|(?:live[- ])?(?:location|standort|ubicación|localisation|posizione|locatie|localização|helyzet)(?: \w+)?:?"
+    r".{0,20}https?://maps.*",
     re.IGNORECASE | re.DOTALL,
 )
 _DELETED = re.compile(
@@ -50,7 +54,7 @@ _EDITED = re.compile(
 def is_whatsapp(text: str) -> bool:
     """Whether one of the first lines of a text has a WhatsApp time stamp."""
     first = [line for line in text[:5_000].split("\n") if line.strip()][:5]
-    return any(_STAMP.match(line) for line in first)
+    return any(_STAMP.match(line) or _TIME_FIRST.match(line) for line in first)
 
 
 def read_whatsapp(text: str) -> Conversation:
@@ -59,7 +63,7 @@ def read_whatsapp(text: str) -> Conversation:
     Day and month are taken in the order in which all dates exist and time does not run backward. If both orders fit,
     the month comes first if there are slashes and AM or PM, as in America.
     """
-    entries = _entries(text)
+    entries = _entries(_TIME_FIRST.sub(r"\2, \1 - ", text))
     order = _order(entries)
     found = Conversation()
     for stamp, content in entries:

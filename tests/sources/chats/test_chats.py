@@ -43,6 +43,12 @@ TWO = [(0.0, "Anna", "Where are you?"), (120.0, "Ben K.", "On the train. It snow
         "2026. 01. 04. 19:03 - Anna: Where are you?\n2026. 01. 04. 19:05 - Ben K.: On the train.\nIt snows: a lot.",
         "4/1/26, 7:03 p. m. - Anna: Where are you?\n4/1/26, 7:05 p. m. - Ben K.: On the train.\nIt snows: a lot.",
         "2026/1/4 下午7:03 - Anna: Where are you?\n2026/1/4 下午7:05 - Ben K.: On the train.\nIt snows: a lot.",
+        "4.1.2026 klo 19.03 - Anna: Where are you?\n4.1.2026 klo 19.05 - Ben K.: On the train.\nIt snows: a lot.",
+        "04/01/2026 à 19:03 - Anna: Where are you?\n04/01/2026 à 19:05 - Ben K.: On the train.\nIt snows: a lot.",
+        "4.01.26 г., 19:03 ч. - Anna: Where are you?\n4.01.26 г., 19:05 ч. - Ben K.: On the train.\nIt snows: a lot.",
+        "٤\u200f/١\u200f/٢٠٢٦، ٧:٠٣ م - Anna: Where are you?\n٤\u200f/١\u200f/٢٠٢٦، ٧:٠٥ م - Ben K.: On the train.\n"
+        "It snows: a lot.",
+        "19:03, 04/01/2026 - Anna: Where are you?\n19:05, 04/01/2026 - Ben K.: On the train.\nIt snows: a lot.",
         "04-01-2026 19:03 - Anna: Where are you?\r\n04-01-2026 19:05 - Ben K.: On the train.\r\nIt snows: a lot.\r\n",
     ],
 )
@@ -56,12 +62,13 @@ def test_whatsapp_leaves_out_what_nobody_said() -> None:
         f"{head}0 - Nachrichten und Anrufe sind Ende-zu-Ende-verschlüsselt.\n{head}1 - Anna: <Medien ausgeschlossen>\n"
         f"{head}1 - Anna: *Wo* bist _du_?\n{head}2 - Ben: Diese Nachricht wurde gelöscht.\n"
         f"{head}2 - Ben: \u200eBild weggelassen\n"
-        f"{head}3 - Ben: IMG-1.jpg (Datei angehängt)\n{head}4 - Ben: Hier.\u200e<Diese Nachricht wurde bearbeitet.>\n"
+        f"{head}3 - Ben: IMG-1.jpg (Datei angehängt)\n{head}3 - Ben: Standort: https://maps.google.com/?q=52,13\n"
+        f"{head}4 - Ben: Hier.\u200e<Diese Nachricht wurde bearbeitet.>\n"
         f"{head}5 - Cem hat die Gruppe verlassen.\n"
     )
     assert read(text) == (
         [(0.0, "Anna", "Wo bist du?"), (180.0, "Ben", "Hier.")],
-        {"notices": 2, "media": 3, "deleted messages": 1},
+        {"notices": 2, "media": 4, "deleted messages": 1},
     )
 
 
@@ -84,6 +91,51 @@ def test_telegram() -> None:
     assert read({"chats": {"list": [{"messages": messages}]}}) == wanted
     with pytest.raises(ReadError, match="export of 2 chats: export each chat by itself"):
         read({"chats": {"list": [{}, {}]}})
+
+
+def said(number: int, time: str, content: str, joined: str = "") -> str:
+    """Return a message as in Telegram's pages."""
+    return (
+        f'<div class="message default clearfix{joined}" id="message{number}"><div class="body">'
+        f'<div class="pull_right date details" title="04.01.2026 {time} UTC+01:00"></div>{content}</div></div>'
+    )
+
+
+PAGE = (
+    '<!DOCTYPE html><html><head><title>Exported Data</title></head><body><div class="history">\n'
+    '<div class="message service" id="message-1"><div class="body details">4 January 2026</div></div>'
+    + said(1, "19:03:00", '<div class="from_name">\nAnna </div><div class="text">Now &amp; then?<br>Or never?</div>')
+    + said(
+        2,
+        "19:05:00",
+        '<div class="from_name">Ben</div><div class="reply_to details">In reply to <div class="text">Now?</div></div>'
+        '<div class="text">No, <strong>never</strong></div>',
+    )
+    + said(3, "19:05:30", '<div class="text">Never.</div>', " joined")
+    + '<div class="message service" id="message4"><div class="body details">Anna pinned this</div></div>'
+    + said(
+        5,
+        "19:06:00",
+        '<div class="from_name">Anna</div><div class="media_wrap"><div class="media"><div class="body">'
+        '<div class="title">Voice message</div></div></div></div>',
+    )
+    + "</div></body></html>"
+)
+
+
+def test_pages_of_telegram(tmp_path: Path) -> None:
+    wanted = [(0.0, "Anna", "Now & then? Or never?"), (120.0, "Ben", "No, never"), (150.0, "Ben", "Never.")]
+    assert read(PAGE) == (wanted, {"notices": 1, "media": 1})
+    (tmp_path / "messages.html").write_text(PAGE)
+    found = find_films([tmp_path], "en")
+    assert found.films["files"].to_pylist()[0][0]["kind"] == "chat"
+    [row] = edos_dataset.label(tmp_path / "messages.html", "fast")
+    assert [(turn["speaker"], turn["text"]) for turn in row["turns"]] == [
+        ("Anna", "Now & then? Or never?"),
+        ("Ben", "No, never Never."),
+    ]
+    with pytest.raises(NotAChatError, match="looks like a page of HTML"):
+        read("<html><body><p>Hello.</p></body></html>")
 
 
 def test_discord_as_json_and_as_a_table() -> None:
