@@ -205,6 +205,14 @@ def respond(
         bool, typer.Option("--block/--no-block", help="Never repeat four tokens in a row within an answer.")
     ] = True,
     max_tokens: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of tokens of an answer.")] = 100,
+    rerank: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=1_000,
+            help="Answers written under each label; the labeler keeps the one that has it most surely.",
+        ),
+    ] = 1,
     labeler: Annotated[str, typer.Option(help=f"Model that labels the turns to be answered: {MODELS}.")] = "general",
     device: Device = None,
     workers: DeviceWorkers = None,
@@ -234,8 +242,9 @@ def respond(
     "score"}]}`, in the order of the input and with all of its other keys. In a chat, `/new` starts over, `/label
     consoling` forces a label, `/label` predicts it again, and Ctrl-D ends.
 
-    The models know no facts and have no duty of care: they are for research, and cannot help people in distress. Texts
-    are neither logged nor stored, except in --out.
+    The models know no facts and have no duty of care: they are for research, and cannot help people in distress. What
+    sounds like self-harm or an emergency gets a sentence on where to find help instead of an answer, except in files;
+    a list of words decides, which misses much. Texts are neither logged nor stored, except in --out.
     """
     from edos_dataset.commands.respond import respond as run
     from edos_dataset.generation.shipped import chosen_model
@@ -261,6 +270,7 @@ def respond(
         top_k=top_k,
         block=block,
         max_tokens=max_tokens,
+        rerank=rerank,
         labeler=labeler,
         device=device or default_device(),
         revision=model_revision,
@@ -294,9 +304,15 @@ def _check_usage(texts: list[str], chat: bool, out: Path | None, revision: str |
 def _answer_texts(texts: list[str], stage: "AnswerDialogues", settings: dict[str, Any], as_json: bool) -> None:
     """Print the answers to the turns of one dialogue, with the labels of the turns."""
     from edos_dataset.generation.responder import Conversation, remarks_on
+    from edos_dataset.generation.safety import help_for
     from edos_dataset.releases.formats.records import checked_text
 
     turns = [checked_text(text, f"turn {number}") for number, text in enumerate(texts, 1)]
+    if found := help_for(turns):
+        emit(
+            {"turns": [{"text": text, "label": None} for text in turns], "answers": [], "help": found}, as_json, [found]
+        )
+        return
     with steps(not silent(), "answering", lines=False):
         stage.check()
         conversation = Conversation(stage.responder, settings)
@@ -353,9 +369,14 @@ def _obey(line: str, conversation: "Conversation", label: str | None) -> str | N
 
 
 def _answer(text: str, conversation: "Conversation", label: str | None, as_json: bool) -> None:
+    from edos_dataset.generation.safety import help_for
     from edos_dataset.releases.formats.records import checked_text
 
-    own = conversation.say(checked_text(text, "your turn"))
+    if found := help_for([checked_text(text, "your turn")]):
+        refused: dict[str, object] = {"text": text, "label": None, "answers": [], "help": found}
+        say([json.dumps(refused) if as_json else found])
+        return
+    own = conversation.say(text)
     answers = conversation.answer(label)
     if as_json:
         row = {"text": text, "label": own, "answers": [each.as_row() for each in answers]}

@@ -85,6 +85,7 @@ def respond(
     top_k: int = 0,
     block: bool = True,
     max_tokens: int = 100,
+    rerank: int = 1,
 ) -> Any:
     """Answer the last turn of some dialogues, as `edos respond` does; each answer is conditioned on a predicted or a
     given label.
@@ -136,6 +137,7 @@ def respond(
         top_k: largest number of tokens to draw from; 0 for no limit.
         block: whether no four tokens in a row may be repeated in an answer.
         max_tokens: maximum number of tokens of an answer.
+        rerank: number of answers written under each label, of which the labeler keeps the one that has it most surely.
 
     Returns:
         For each dialogue its candidates, the one with the most probable label or the best answer first. With `out` a
@@ -149,7 +151,7 @@ def respond(
     import_transformers()
     device = device or default_device()
     decoding: dict[str, Any] = {"temperature": temperature, "top_p": top_p, "top_k": top_k}
-    decoding |= {"block": block, "max_tokens": max_tokens}
+    decoding |= {"block": block, "max_tokens": max_tokens, "rerank": rerank}
     if out is None:
         given = [dialogues] if isinstance(dialogues, str) else dialogues
         turns = [[dialogue] if isinstance(dialogue, str) else dialogue for dialogue in given]

@@ -5,7 +5,7 @@ whose most probable labels give several candidates, or from the user.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 
 from edos_dataset.arrays import Floats
 from edos_dataset.encoders.encoder import check_device
-from edos_dataset.generation.answering import Job, write_answers
+from edos_dataset.generation.answering import Job, Text, write_answers
 from edos_dataset.generation.decoding import Decoding
 from edos_dataset.generation.loading import load_predictor, load_writer
 from edos_dataset.generation.shipped import PREDICTOR, SHIPPED
@@ -112,13 +112,17 @@ class Responder:
         responder.folder = folder
         return responder
 
-    def check(self, forced: bool) -> None:
+    def check(self, forced: bool, rerank: int = 1) -> None:
         """Check that the model can answer under a given label (`forced`) or under predicted ones.
 
         Raises:
-            ValueError: a label is given to a model without labels, or a model with labels has neither a label nor a
-                predictor.
+            ValueError: a label is given to a model without labels, or answers are to be chosen by one; or a model with
+                labels has neither a label nor a predictor.
         """
+        if rerank > 1 and not self.writer.takes_labels:
+            raise ValueError(
+                f"rerank={rerank} keeps answers that have their label, but the model has no labels: give 1"
+            )
         if forced and not self.writer.takes_labels:
             raise ValueError("the model was trained without labels: it cannot answer under one")
         if not forced and self.writer.takes_labels and self.predictor is None:
@@ -171,6 +175,7 @@ class Responder:
         top_k: int = 0,
         block: bool = True,
         max_tokens: int = 100,
+        rerank: int = 1,
     ) -> list[list[Candidate]]:
         """Answer dialogues.
 
@@ -189,28 +194,44 @@ class Responder:
             top_k: largest number of tokens to draw from; 0 for no limit.
             block: whether no four tokens in a row may be repeated in an answer.
             max_tokens: maximum number of tokens of an answer, the end included.
+            rerank: number of answers written under each label, at least 1; the labeler, which reads each after its
+                dialogue, keeps the one that has the label most surely, or as many as are wanted under the label.
 
         Raises:
             ValueError: an input is not a dialogue or label, the model needs labels and has no predictor, or a label is
                 given to a model without labels.
         """
-        if isinstance(candidates, bool) or not isinstance(candidates, int) or candidates < 1:
-            raise ValueError(f"candidates must be a whole number from 1, got {candidates!r}")
+        _check_count("candidates", candidates)
+        _check_count("rerank", rerank)
         given = _histories(dialogues)
         known: Sequence[Sequence[int]] | None = None
         if self.writer.takes_labels:
             known = self.history_labels(given) if history_labels is None else history_labels
         planned = self._plan(given, known, _each(labels, len(given)), candidates)
-        written = write_answers(
-            self.writer,
-            [job for _, job, _ in planned],
-            Decoding(beams, sample, seed, temperature, top_p, top_k, block, max_tokens),
-            self.batch,
-        )
+        decoding = Decoding(beams, sample, seed, temperature, top_p, top_k, block, max_tokens)
+        written = self._write([job for _, job, _ in planned], decoding, rerank)
         found: list[list[Candidate]] = [[] for _ in given]
         for (number, job, probability), texts in zip(planned, written, strict=True):
             label = None if job.label is None else LABELS[job.label]
             found[number] += [Candidate(text.text, label, text.score, probability) for text in texts]
+        return found
+
+    def _write(self, jobs: Sequence[Job], decoding: Decoding, rerank: int) -> list[list[Text]]:
+        """Return the wanted number of texts of each job: the best, or of `rerank` texts those that have its label most
+        surely, by the labeler.
+        """
+        if rerank == 1:
+            return write_answers(self.writer, jobs, decoding, self.batch)
+        self.check(True, rerank)
+        more = [replace(job, wanted=max(job.wanted, rerank)) for job in jobs]
+        written = write_answers(self.writer, more, decoding, self.batch)
+        read = [[*job.turns, text.text] for job, texts in zip(jobs, written, strict=True) for text in texts]
+        chances = load_labeler(self.labeler, self.device).predict_proba(read)[np.cumsum(list(map(len, read))) - 1]
+        ends = np.cumsum(list(map(len, written)))
+        found = []
+        for job, texts, own in zip(jobs, written, np.split(chances, ends[:-1]), strict=True):
+            best = np.argsort(-own[:, job.label], kind="stable")[: job.wanted]
+            found.append([texts[row] for row in best.tolist()])
         return found
 
     def _plan(
@@ -237,6 +258,11 @@ class Responder:
             best = np.argsort(-chances[number], kind="stable")[:candidates].tolist()
             planned += [(number, Job(turns, own, each), float(chances[number][each])) for each in best]
         return planned
+
+
+def _check_count(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"{name} must be a whole number from 1, got {value!r}")
 
 
 def _histories(dialogues: Sequence[Sequence[str]]) -> list[list[str]]:

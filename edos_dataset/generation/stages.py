@@ -36,6 +36,8 @@ class AnswerDialogues(Stage):
         top_k: largest number of tokens to draw from; 0 for no limit.
         block: whether no four tokens in a row may be repeated in an answer.
         max_tokens: maximum number of tokens of an answer, 1 to 1,000.
+        rerank: number of answers written under each label, of which the labeler keeps the one that has it most surely,
+            1 to 1,000.
     """
 
     model: str
@@ -53,6 +55,7 @@ class AnswerDialogues(Stage):
     top_k: int = 0
     block: bool = True
     max_tokens: int = 100
+    rerank: int = 1
 
     name: ClassVar[str] = "answer"
     unit: ClassVar[Unit] = "dialogues"
@@ -60,14 +63,18 @@ class AnswerDialogues(Stage):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        check_ranges(self, candidates=(1, 1_000), beams=(1, 1_000), max_tokens=(1, 1_000))
-        Decoding(**self.settings)
+        check_ranges(self, candidates=(1, 1_000), beams=(1, 1_000), max_tokens=(1, 1_000), rerank=(1, 1_000))
+        Decoding(**self._decoding)
         if self.label is not None:
             parse_label(self.label)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """How answers are searched or drawn, as arguments of `Decoding` and of `Responder.respond`."""
+        """How answers are searched or drawn and chosen, as arguments of `Responder.respond`."""
+        return self._decoding | {"rerank": self.rerank}
+
+    @property
+    def _decoding(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(Decoding)}
 
     @property
@@ -77,7 +84,7 @@ class AnswerDialogues(Stage):
 
     def check(self) -> None:
         """Check the model and the device, and that the model can answer under the label or predict one."""
-        self.responder.check(self.label is not None)
+        self.responder.check(self.label is not None, self.rerank)
 
     def inputs(self) -> dict[str, str]:
         """Return the identity of the weights."""

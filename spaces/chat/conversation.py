@@ -12,6 +12,7 @@ import simplemma
 
 from edos_dataset.encoders.encoder import limit_threads
 from edos_dataset.generation.responder import Candidate, Responder
+from edos_dataset.generation.safety import help_for
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import LABELS
 from edos_dataset.text import normalise
@@ -20,26 +21,10 @@ from edos_dataset.web.spaces import MAX_CHARACTERS, MAX_TURNS, read_paste
 MAX_CANDIDATES = 6
 """Maximum number of answers side by side."""
 
-_DANGER = re.compile(
-    r"\b(?:kill(?:ing)? my ?self|suicid\w*|(?:end|ending|take|taking) (?:it all|my (?:own )?life)|self[- ]?harm\w*"
-    r"|(?:hurt|harm|cut|cutting|hurting|harming|hang|hanging|shoot|shooting) my ?self|overdos\w+"
-    r"|(?:want|going|ready|better) to die|wanna die|(?:wish (?:i was|i were)|better off) dead|better off without me"
-    r"|(?:no|any) (?:reason to live|point in living)"
-    r"|(?:do not|don'?t|can'?t|cannot) (?:want to |wanna )?(?:live|go on living|be alive) any ?(?:more|longer)"
-    r"|(?:do not|don'?t) (?:want to|wanna) (?:live|be alive))\b",
-    re.IGNORECASE,
-)
-"""What a person may write who is in danger; it finds more than it should rather than less."""
-
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _LEAST_ENGLISH = 0.5  # fraction of the words that an English dictionary must know
 
 _LOCK = Lock()  # one dialogue at a time, since the processors and the thread limit are shared
-
-
-def is_in_danger(text: str) -> bool:
-    """Return whether a text may be of somebody who thinks of harming themselves, whom no program must answer."""
-    return _DANGER.search(text.replace("’", "'")) is not None
 
 
 def other_language(text: str) -> tuple[str, ...]:
@@ -53,17 +38,7 @@ def other_language(text: str) -> tuple[str, ...]:
 
 
 class DangerError(ValueError):
-    """The visitor may think of harming themselves, and gets the address of people instead of an answer."""
-
-    def __init__(self) -> None:
-        super().__init__(HELP)
-
-
-HELP = (
-    "It sounds as if you may be thinking of harming yourself. This program cannot help and will not answer. Please "
-    "talk to a person now: in an emergency call 112 (Europe), 911 (USA, Canada) or 999 (UK). Call or text 988 in "
-    "the USA and Canada, call 116 123 in the UK and Ireland, or find a line in your country at findahelpline.com."
-)
+    """The visitor may be in danger, and gets the address of people instead of an answer."""
 
 
 @dataclass(frozen=True)
@@ -247,8 +222,8 @@ class Answerer:
         """
         self._check(label, candidates)
         turns = list(dialogue.turns)
-        if any(is_in_danger(turn) for number, turn in enumerate(turns) if dialogue.is_visitor(number)):
-            raise DangerError
+        if help := help_for([turn for number, turn in enumerate(turns) if dialogue.is_visitor(number)]):
+            raise DangerError(help)
         readings = self.read([turns])[0]
         known = [[reading.label for reading in readings]]
         with _LOCK, limit_threads(1):

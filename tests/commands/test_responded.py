@@ -1,7 +1,11 @@
 import pytest
+from typer.testing import CliRunner
 
 import edos_dataset
+from edos_dataset.cli.app import app
 from edos_dataset.generation.responder import Responder
+from edos_dataset.labeling.models.labelers import load_labeler
+from edos_dataset.labels import LABEL_IDS
 from small_responders import EMPATHETIC, save_responder
 
 
@@ -24,3 +28,36 @@ def test_respond_answers_texts_and_dialogues(tmp_path):
         edos_dataset.respond("so", tmp_path, label=3, temperature=0.7, **given)
     with pytest.raises(ValueError, match="holds no response model"):
         edos_dataset.respond("so", tmp_path.parent, **given)
+
+
+def test_rerank_keeps_the_answers_that_have_their_label_most_surely(tmp_path):
+    save_responder(tmp_path, **EMPATHETIC)
+    responder, dialogues = Responder.load(tmp_path, labeler="fast"), [["where is the dog"], ["I am happy", "so"]]
+    every = responder.respond(dialogues, "consoling", candidates=6, beams=6)
+    found = responder.respond(dialogues, "consoling", candidates=2, beams=6, rerank=6)
+    labeler = load_labeler("fast")
+    for turns, own, kept in zip(dialogues, every, found, strict=True):
+        chances = [labeler.predict_proba([[*turns, one.text]])[-1, LABEL_IDS["consoling"]] for one in own]
+        best = sorted(range(len(own)), key=lambda row: -chances[row])[:2]
+        assert len(own) > 2 and [one.text for one in kept] == [own[row].text for row in best]
+    predicted = responder.respond(dialogues, candidates=2, beams=6, rerank=6)
+    assert [len({one.label for one in own}) for own in predicted] == [2, 2]
+    with pytest.raises(ValueError, match="rerank must be a whole number from 1, got 0"):
+        responder.respond(dialogues, "consoling", rerank=0)
+
+
+def test_without_labels_nothing_is_reranked(tmp_path):
+    save_responder(tmp_path)
+    with pytest.raises(ValueError, match="rerank=4 keeps answers that have their label, but the model has no labels"):
+        Responder.load(tmp_path).respond([["so"]], rerank=4)
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_who_may_be_in_danger_is_told_where_to_find_help(more, tmp_path):
+    said = CliRunner().invoke(app, ["respond", "How are you?", "I want to die.", *more]).stdout
+    assert "988" in said and ('"answers": []' in said) == bool(more)
+    save_responder(tmp_path, **EMPATHETIC)
+    model = ["--model", str(tmp_path), "--labeler", "fast", "--beams", "2"]
+    typed = CliRunner().invoke(app, ["respond", "--chat", *model, *more], input="so\nI have been stabbed\n")
+    said = typed.stdout.strip().splitlines()
+    assert "112" in said[-1] and "112" not in said[0]

@@ -18,7 +18,7 @@ from small_responders import EMPATHETIC, save_responder
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "spaces" / "chat"))
 import chat_page
-from conversation import Answerer, Answers, Dialogue, Reading, answers_as_json, is_in_danger, other_language
+from conversation import Answerer, Answers, Dialogue, Reading, answers_as_json, other_language
 
 SPACE = Path(chat_page.__file__).parent
 TURNS = ("the dog ran home", "where is the dog", "I am happy")
@@ -161,11 +161,10 @@ def test_the_hub_finds_what_it_needs():
 
 def test_who_may_be_in_danger_gets_help_and_no_answer(empathetic):
     for text in ("I want to die.", "i’m going to kill myself", "I don't want to live anymore", "thinking of suicide"):
-        assert is_in_danger(text), text
         with pytest.raises(ValueError, match="will not answer.*988"):
             empathetic.answer(Dialogue((text,)))
-    for text in ("This heat is killing me!", "I died laughing.", "My cat died.", "I can't live with him."):
-        assert not is_in_danger(text), text
+    with pytest.raises(ValueError, match="needs help at once.*112"):
+        empathetic.answer(Dialogue(("He was stabbed! Call an ambulance!",)))
 
 
 def test_an_answer_that_was_given_is_not_given_again(empathetic):
