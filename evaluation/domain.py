@@ -4,7 +4,8 @@
 
 The sets are human labels on dialogues of subtitles (crowd), the weak labeler's test split (weak), and what
 `training/held_out.py` holds out from training: third-party sets, each of whose labels stands for some of ours, and
-turns that language models labelled by reading (films). Turns are labelled in their dialogue, with their history.
+turns that language models labelled by reading (films). `--sets weak_test` is the file on which the papers test their
+weak labeler. Turns are labelled in their dialogue, with their history.
 
 `--labelled` adds a file of yours: JSON lines, `{"dialogue_id", "turns": [{"text", "label"}, ...]}`, or CSV with the
 columns text, label and, if turns belong together, dialogue_id. A label is one of ours, or several that are all right:
@@ -33,7 +34,7 @@ from edos_dataset.labels import GROUPS, LABEL_IDS, LABELS, NEUTRAL
 from edos_dataset.metrics.classification import Array, confidence_error, reliability
 from edos_dataset.runs.shards import replacing, write_text
 from evaluation.domain_report import draw, render
-from evaluation.domain_sets import INTENT_IDS, SETS, HeldOut, read_labelled_file, read_set
+from evaluation.domain_sets import BY_NAME, INTENT_IDS, SETS, HeldOut, read_labelled_file, read_set
 from evaluation.label_sets import (
     fitting_classes,
     group_probabilities,
@@ -262,9 +263,9 @@ def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
         "--sets",
         nargs="*",
         choices=SETS,
-        default=list(SETS),
+        default=[name for name in SETS if name not in BY_NAME],
         metavar="SET",
-        help=f"of {', '.join(SETS)} (default: all)",
+        help=f"of {', '.join(SETS)} (default: all but {', '.join(BY_NAME)})",
     )
     parser.add_argument(
         "--labelled", type=Path, action="append", default=[], metavar="FILE", help="a file with your own labels"

@@ -55,16 +55,22 @@ class CleanLines(Stage):
     `speaker`; English letters confused by optical character recognition are corrected. Credits, songs, empty lines,
     lines with sounds only, and lines longer than a screen could show are rejected.
 
+    The papers know of no such step. They need a part of it all the same: OPUS, which they read, has taken markup out,
+    and the rules for turns expect neither dashes nor names. `only_speech` tells that part from the rest.
+
     Args:
         max_characters: longest line that is not rejected, from 1 to 20,000; a broken file may have megabytes in a line.
         mend: repair words that optical character recognition broke ("i n", "ofyou"), a lower-case "i", and lower-case
             letters at the beginning of sentences, in English documents that show such damage; read "NAME;" as "NAME:";
             and reject lines that only their neighbours show not to be speech: all of an advertisement's block, and of
             one of credits at the beginning or end, songs left open, loops.
+        only_speech: whether credits, songs and descriptions of sounds are removed, and confused letters corrected;
+            otherwise they stay for the rules for turns, as in the papers.
     """
 
     max_characters: int = 2000
     mend: bool = True
+    only_speech: bool = True
 
     name: ClassVar[str] = "lines"
     unit: ClassVar[Unit] = "lines"
@@ -73,6 +79,10 @@ class CleanLines(Stage):
     def __post_init__(self) -> None:
         """Check the parameters."""
         check_ranges(self, max_characters=(1, 20_000))
+        if self.mend and not self.only_speech:
+            raise ValueError(
+                "mend is true, and only_speech false: what mending rejects would stay; give mend false too"
+            )
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Clean a batch of documents."""
@@ -87,7 +97,11 @@ class CleanLines(Stage):
         for row, start, stop in _suspect_blocks(lines, offsets, self.mend):
             if chats[row]:  # in chats and screenplays, text in brackets or asterisks is said too
                 continue
-            for place, line in enumerate(_clean_block(texts[start:stop], english[row], self.mend), start):
+            block = texts[start:stop]
+            clean = (
+                _clean_block(block, english[row], self.mend) if self.only_speech else _bare_block(block, english[row])
+            )
+            for place, line in enumerate(clean, start):
                 texts[place] = line.text
                 dash[place] |= line.dash
                 speaker[place] = line.speaker or speaker[place]
@@ -110,10 +124,10 @@ class CleanLines(Stage):
             "dash": pa.array(dash),
             "speaker": pa.array(speaker, pa.string()),
         }
-        clean = table.set_column(
+        cleaned = table.set_column(
             table.column_names.index("lines"), table.schema.field("lines"), nest(offsets, LINE, columns)
         )
-        return split_members(clean, "lines", codes, REASONS)
+        return split_members(cleaned, "lines", codes, REASONS)
 
 
 def _judge_by_neighbours(
@@ -178,6 +192,17 @@ def _clean_block(raw: list[str], english: bool, mend: bool) -> list[_Line]:
         reason = "credit" if credit[place] else reason
         lines.append(_Line(texts[place] if reason else text, dash, speaker or waiting, reason))
         waiting = speaker if reason == "empty" else None
+    return lines
+
+
+def _bare_block(raw: list[str], english: bool) -> list[_Line]:
+    """Take markup, dashes and names out of the lines of one block, and nothing else; only empty lines are rejected."""
+    lines: list[_Line] = []
+    waiting: str | None = None  # a name that was alone on the previous line
+    for text in map(captions.strip_markup, raw):
+        text, dash, speaker = _split_dash_and_speaker(text, english, mend=False)
+        lines.append(_Line(text, dash, speaker or waiting, None if text else "empty"))
+        waiting = None if text else speaker
     return lines
 
 

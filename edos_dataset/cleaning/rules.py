@@ -2,6 +2,8 @@
 
 import re
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -25,6 +27,7 @@ RULES = (
     "too_long",
     "few_letters",
     "repetitive",
+    "profanity",
 )
 """Reason codes of the rules; a turn that breaks several is rejected for the first of them."""
 
@@ -43,23 +46,27 @@ class CleanTurns(Stage):
     """Apply the papers' rules to each turn; a turn that breaks one ends its dialogue.
 
     Before that, spaces are collapsed, and an opening "..." (a continued sentence) and "NAME:" are removed. Lengths
-    count words and punctuation (see `tokenize`); repetition counts words alone, as every good long turn repeats commas
-    and full stops. With punctuation, a third more turns would be rejected, among them every eighth turn of 30 to 60
-    tokens, hardly any of which is repetitive.
+    count words and punctuation (see `tokenize`); repetition by default counts words alone, as every good long turn
+    repeats commas and full stops. With punctuation, a third more turns are rejected, among them every eighth turn of 30
+    to 60 tokens, hardly any of which is repetitive.
 
     Args:
         unit_of_length: unit of `min_length` and `max_length`: tokens (Xie & Pu) or characters (EDOS).
         min_length: shortest turn that stays, in `unit_of_length`, from 0.
         max_length: longest turn that stays, up to 2,147,483,648.
         min_letters: least fraction of letters among the characters other than spaces, 0 to 1.
-        min_distinct: least fraction of distinct words, compared without case, 0 to 1.
+        min_distinct: least fraction of distinct words (see `distinct`), compared without case, 0 to 1.
         drop_documentaries: whether all turns of films of the genre Documentary are rejected.
+        drop_profanity: whether turns with a vulgar English word (`profanity.txt`) are rejected. EDOS says that steps
+            were taken against profanity, but not which.
         after_removed: whether the turns after one that breaks a rule become a new dialogue ("split"), or are rejected
             ("drop"; the papers).
         numbers: whether a number alone, such as "4" or "1998.", stays as the answer to a question.
         whole_blocks: whether a turn that is too short, repetitive or the like stays if its block has another one that
             stays: two people in a block answer each other.
         repetitive_from: number of words from which on a turn can be repetitive, 1 or more; "No, no." is speech.
+        distinct: what `min_distinct` and `repetitive_from` count: "words", or "tokens" with punctuation (the papers).
+        opening_dots: whether a turn may begin with "...", which is removed; otherwise it starts badly (the papers).
     """
 
     unit_of_length: Literal["tokens", "characters"] = "tokens"
@@ -68,10 +75,13 @@ class CleanTurns(Stage):
     min_letters: float = 0.6
     min_distinct: float = 2 / 3
     drop_documentaries: bool = True
+    drop_profanity: bool = False
     after_removed: AfterRemoved = "split"
     numbers: bool = True
     whole_blocks: bool = False
     repetitive_from: int = 1
+    distinct: Literal["words", "tokens"] = "words"
+    opening_dots: bool = True
 
     name: ClassVar[str] = "clean"
     unit: ClassVar[Unit] = "turns"
@@ -81,6 +91,8 @@ class CleanTurns(Stage):
         """Check the parameters."""
         if self.unit_of_length not in ("tokens", "characters"):
             raise ValueError(f"unit_of_length is {self.unit_of_length!r}; give 'tokens' or 'characters'")
+        if self.distinct not in ("words", "tokens"):
+            raise ValueError(f"distinct is {self.distinct!r}; give 'words' or 'tokens'")
         if not 0 <= self.min_length <= self.max_length:
             raise ValueError(
                 f"min_length {self.min_length} and max_length {self.max_length}: give 0 <= min_length <= max_length"
@@ -94,7 +106,7 @@ class CleanTurns(Stage):
     def __call__(self, table: pa.Table) -> pa.Table:
         """Clean DIALOGUES."""
         turns, offsets = unnest(table, "turns")
-        texts = _drop_names(tidy_turns(turns.field("text")), table["language"].to_pylist(), offsets)
+        texts = _drop_names(tidy_turns(turns.field("text"), self.opening_dots), table["language"].to_pylist(), offsets)
         broken = self._broken(texts, offsets, _documentaries(table, offsets))
         # argmax finds the first rule that a turn breaks; the last row, always true, stands for none.
         code = np.argmax(np.vstack([*(broken[rule] for rule in RULES), np.ones(len(texts), bool)]), axis=0)
@@ -124,17 +136,37 @@ class CleanTurns(Stage):
             "too_short": (length < self.min_length) & ~answers,
             "too_long": length > self.max_length,
             "few_letters": (letters < self.min_letters * visible) & ~answers,
-            "repetitive": np.array(
-                [_is_repetitive(text, self.min_distinct, self.repetitive_from) for text in strings], bool
-            ),
+            "repetitive": np.array([self._is_repetitive(text) for text in strings], bool),
+            "profanity": flags(pc.match_substring_regex(texts, _profane()))
+            if self.drop_profanity
+            else np.zeros(len(strings), bool),
         }
 
+    def _is_repetitive(self, text: str) -> bool:
+        parts = normalise(text).split()
+        if self.distinct == "words" and len(set(parts)) == len(parts):  # no word occurs twice; cheaper than tokenizing
+            return False
+        tokens = tokenize(text.lower())
+        counted = tokens if self.distinct == "tokens" else [token for token in tokens if token[0].isalnum()]
+        return len(counted) >= self.repetitive_from and len(set(counted)) < self.min_distinct * len(counted)
 
-def tidy_turns(texts: pa.StringArray) -> pa.StringArray:
-    """Return turns with spaces collapsed and without an opening "..."."""
+
+def tidy_turns(texts: pa.StringArray, opening_dots: bool = True) -> pa.StringArray:
+    """Return turns with spaces collapsed and without an opening "...", unless that is to be seen."""
     texts = pc.utf8_trim_whitespace(pc.replace_substring_regex(texts, _ODD_SPACE, " "))
+    if not opening_dots:
+        return pc.utf8_normalize(texts, form="NFC")
     # NFC again: removing a tag or an entity may have joined a letter and its accent
     return pc.utf8_normalize(pc.replace_substring_regex(texts, _OPENING, ""), form="NFC")
+
+
+@cache
+def _profane() -> str:
+    """Return a pattern of the words of `profanity.txt` and their forms, alone or in a compound."""
+    words = (files("edos_dataset.cleaning") / "profanity.txt").read_text(encoding="utf-8").split()
+    return (
+        rf"(?i)\b(?:god|mother|bull|horse|dip|dumb)?(?:{'|'.join(words)})(?:s|es|ed|er|ers|ing|in|y|head|heads|face)?\b"
+    )
 
 
 def _drop_names(texts: pa.StringArray, languages: list[str | None], offsets: np.ndarray) -> pa.StringArray:
@@ -160,14 +192,6 @@ def _count_tokens(texts: pa.StringArray, strings: list[str], least: int, most: i
     for place in np.flatnonzero((counts < least) | (pc.binary_length(texts).to_numpy() > most)).tolist():
         counts[place] = len(tokenize(strings[place].lower()))
     return counts
-
-
-def _is_repetitive(text: str, least: float, words_from: int) -> bool:
-    parts = normalise(text).split()
-    if len(set(parts)) == len(parts):  # then no word occurs twice; cheaper than tokenizing
-        return False
-    words = [token for token in tokenize(text.lower()) if token[0].isalnum()]
-    return len(words) >= words_from and len(set(words)) < least * len(words)
 
 
 def _number_answers(texts: pa.StringArray, strings: list[str], offsets: np.ndarray) -> np.ndarray:

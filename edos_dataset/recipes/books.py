@@ -51,7 +51,7 @@ def books_as_papers(language: str = "en") -> list[Item]:
     The limit is 99 words, one less than theirs, as they count the name of the book before each utterance.
     """
     return [
-        ReadBooks(language=language, plain=True),
+        ReadBooks(language=language, plain=True, copyrighted=False),
         FilterBooks(),
         FindDialoguesAsPapers(),
         LimitUtterances(max_words=99),

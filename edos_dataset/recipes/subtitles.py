@@ -41,7 +41,9 @@ BUILT_IN: dict[str, dict[str, object]] = {
     },
     PAPERS: {
         "read.names": False,
+        "read.all_files": True,
         "lines.mend": False,
+        "lines.only_speech": False,
         "sentences.go_on_at_dash": False,
         "sentences.end_at_capital": False,
         "sentences.name_all": False,
@@ -60,12 +62,15 @@ BUILT_IN: dict[str, dict[str, object]] = {
         "clean.numbers": False,
         "clean.whole_blocks": False,
         "clean.repetitive_from": 1,
+        "clean.distinct": "tokens",
+        "clean.opening_dots": False,
         "cap.limit": 100,
         "cap.after_removed": "drop",
         "cap.whole_blocks": False,
         "duplicates.share": None,
         "select.top": 1_000_000,
         "select.by": "emotionality",
+        "annotate.model": "dialogue",
     },
     SCRIPTS: {
         "read.only_scripts": True,
@@ -77,7 +82,8 @@ BUILT_IN: dict[str, dict[str, object]] = {
 }
 """The built-in recipes: name → parameters that differ from the stages' defaults, or would if these changed. `papers`
 finds turns by a linear SVM (EDOS, Section 3) and dialogues only by 5 seconds of silence, and takes the lengths, the cap
-and the selection from Xie & Pu (Section 3 and Appendix A), whose list is the most precise. `scripts` reads screenplays,
+and the selection from Xie & Pu (Section 3 and Appendix A), whose list is the most precise; it labels by `dialogue`,
+which learned from the crowd as the papers' classifier did. `scripts` reads screenplays,
 which tell speakers and scenes, so nothing is inferred, and short answers stay.
 """
 

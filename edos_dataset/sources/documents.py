@@ -94,6 +94,8 @@ class ReadDocuments(Stage, Generic[_Read]):
     """What is read: "film" or "book"."""
     other_file: ClassVar[str]
     """Reason for a readable file if a better one exists."""
+    all_files: bool = False
+    """Whether all readable files are kept."""
     schema: ClassVar[pa.Schema]
     """Columns of the output before `reason`, `detail` and `kept_file`."""
 
@@ -191,6 +193,8 @@ class ReadDocuments(Stage, Generic[_Read]):
                 if isinstance(error, OtherLanguageError):
                     row.language = error.language
                 row.reject(error.reason, error.detail)
+                continue
+            if self.all_files:
                 continue
             worse, best = (row, best) if best and self._rank(best) < self._rank(row) else (best, row)
             if worse:

@@ -15,7 +15,7 @@ from edos_dataset.languages import code_of_language
 from edos_dataset.languages.detection import LINE_CHARACTERS, SAMPLE_LINES
 from edos_dataset.schema.tables import BLOCK, LINE, LINES, READ_BOOKS, REASON
 from edos_dataset.sources.books.book import CONTENTS, NOTE, Book
-from edos_dataset.sources.books.plain import outline_text
+from edos_dataset.sources.books.plain import outline_text, refuse_copyrighted
 from edos_dataset.sources.chats import with_names
 from edos_dataset.sources.documents import OTHER_LANGUAGE as OTHER_LANGUAGE
 from edos_dataset.sources.documents import Document, ReadDocuments, rejected_files
@@ -49,8 +49,8 @@ class ReadFilms(ReadDocuments[Parsed]):
     5. more lines;
     6. the smaller document id.
 
-    The papers name no rule: the corpus holds about three files a film, and all of them together would put every
-    dialogue in it three times.
+    The papers name no rule and read all files (`all_files`): the corpus holds about three a film, so that all of them
+    together put most dialogues in it three times, but for those that are equal word by word.
 
     Attributes:
         language: code of the language wanted (ISO 639: "en", "pt_br"); later stages take it from here.
@@ -59,6 +59,7 @@ class ReadFilms(ReadDocuments[Parsed]):
         names: whether the marks of a whole file say who speaks ("[Ben]", "Ben's iPhone:"; `subtitles.speakers`); the
             papers know "NAME:" alone.
         only_scripts: whether every file but screenplays is rejected (reason not_a_script).
+        all_files: whether every readable file of a film is kept (the papers). All of them are then in memory at once.
         max_bytes: largest size of an unpacked file, 1 byte to 2 GiB. It bounds the memory that a file can take: 22
             times as much for SubRip at the default, 26 for WebVTT, 21 for ASS and 16 for OPUS, measured on the hardest
             files known.
@@ -76,6 +77,7 @@ class ReadFilms(ReadDocuments[Parsed]):
     detect_language: bool = True
     names: bool = True
     only_scripts: bool = False
+    all_files: bool = False
     max_bytes: int = 16 * 2**20
     max_seconds: float = 60.0
 
@@ -201,6 +203,8 @@ class ReadBooks(ReadDocuments[Book]):
         language: code of the language wanted (ISO 639: "en", "hu"); later stages take it from here.
         plain: return the one text that recipe `papers` reads instead of blocks.
         detect_language: whether letters and words are looked at.
+        copyrighted: whether books are read whose header of Project Gutenberg says that they are under copyright, some
+            hundreds (`papers` rejects them).
         max_bytes: largest size of an unpacked file, 1 byte to 2 GiB.
         max_seconds: wall-clock time that reading one file may take, above 0 and up to a million seconds; a novel takes
             a tenth of a second.
@@ -209,6 +213,7 @@ class ReadBooks(ReadDocuments[Book]):
     language: str = "en"
     plain: bool = False
     detect_language: bool = True
+    copyrighted: bool = True
     max_bytes: int = 128 * 2**20
     max_seconds: float = 120.0
 
@@ -223,6 +228,8 @@ class ReadBooks(ReadDocuments[Book]):
         return [{**note, "book": book} for note, book in notes]
 
     def _read_file(self, row: Document[Book], data: bytes) -> Book:
+        if not self.copyrighted:
+            refuse_copyrighted(data)
         reader = outline_text if self._is_outlined(row) else read_book
         return reader(data, row.file["path"], row.language)
 

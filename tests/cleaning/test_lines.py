@@ -48,6 +48,23 @@ def clean(block: str, language: str | None = "en") -> tuple[list[tuple[str, bool
     return stay, leave
 
 
+def test_songs_sounds_and_credits_stay_for_the_papers_which_know_only_names_dashes_and_markup():
+    block = "<i>- ♪ La la ♪</i>\n(sighs) l know.\nSubtitles by Bob\nANN:\nYes.\n<i></i>"
+    papers = CleanLines(mend=False, only_speech=False)
+    kept, rejected = split_rejects(papers(lines_table([block])))
+    stay = [(line["text"], line["dash"], line["speaker"]) for lines in kept["lines"].to_pylist() for line in lines]
+    assert stay == [
+        ("♪ La la ♪", True, None),
+        ("(sighs) l know.", False, None),
+        ("Subtitles by Bob", False, None),
+        ("Yes.", False, "ANN"),
+    ]
+    assert rejected is not None and rejected["reason"].to_pylist() == ["empty"]
+    assert [text for text, *_ in clean(block)[0]] == ["Yes."]
+    with pytest.raises(ValueError, match="give mend false too"):
+        CleanLines(only_speech=False)
+
+
 @pytest.mark.parametrize(
     ("raw", "text"),
     [

@@ -49,6 +49,30 @@ def reason(text: str, **parameters: Any) -> str | None:
 
 
 @pytest.mark.parametrize(
+    "text", ["You piece of shit!", "What the FUCKING hell?", "Goddamn, you motherfucker.", "Bullshit."]
+)
+def test_profanity_leaves_only_if_that_is_wanted(text):
+    assert reason(text) is None
+    assert reason(text, drop_profanity=True) == "profanity"
+
+
+@pytest.mark.parametrize("text", ["Moby Dickens wrote it.", "The Scunthorpe shipment.", "A dictionary, please."])
+def test_words_that_hold_a_vulgar_one_stay(text):
+    assert reason(text, drop_profanity=True) is None
+
+
+def test_the_papers_count_tokens_and_see_opening_dots():
+    assert reason("Oh, no, no, Niles.") is None
+    assert reason("Oh, no, no, no, Niles, no.", distinct="tokens") == "repetitive"
+    assert reason("Well, here, there, too, we go.") is None
+    assert reason("Well, here, there, too, we, go, on.", distinct="tokens", min_distinct=0.7) == "repetitive"
+    assert reason("... and then we left.", opening_dots=False) == "bad_start"
+    assert outcome(CleanTurns()(dialogues([*GOOD, "... and then we left."])))[0][-1] == "and then we left."
+    with pytest.raises(ValueError, match="distinct is 'letters'; give 'words' or 'tokens'"):
+        CleanTurns(distinct="letters")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("Previously on the show...", "previously_on"),

@@ -122,6 +122,15 @@ def test_of_every_set_with_one_file_something_is_held_out(name):
     assert name in domain_sets.SETS or name == "esconv"
 
 
+def test_the_authors_test_file_is_read_whole_if_it_is_named(tmp_path):
+    write(tmp_path / "empathetic_dialogues/weak_labeler/test.txt", "12 <SEP> I love it.\n40 <SEP> A table.\n")
+    held = domain_sets.read_set("weak_test", tmp_path, None)
+    assert [held.classes[place] for place in held.right.argmax(axis=1)] == [LABELS[12], "neutral"]
+    assert "weak_test" not in domain.parse_arguments(["--data-dir", str(tmp_path), "--models", "words"]).sets
+    with pytest.raises(FileNotFoundError):
+        domain_sets.read_set("weak_test", tmp_path / "none", None)
+
+
 def test_of_the_readings_every_label_of_a_turn_is_right_and_an_eighth_is_held_out(tmp_path, monkeypatch):
     names = [f"films/a.srt#{number}@0" for number in range(60)]
     said, labels = ("I hate it.", "Hm.", "What is it?"), (("annoyed", "angry"), (), ("surprised",))

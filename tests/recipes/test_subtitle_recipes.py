@@ -31,15 +31,17 @@ def test_the_default_is_the_stages_with_their_defaults_but_for_whole_exchanges()
 
 
 def test_the_papers_differ_in_what_is_told() -> None:
-    """Sentences by the marks alone, copies of films stay, equal turns make equal dialogues; turns by the SVM,
-    and dialogues by 5 seconds of silence, sure or not; what follows a removed turn leaves.
+    """Sentences by the marks alone; all files of films, songs and sounds stay; equal turns make equal dialogues; turns
+    by the SVM, dialogues by 5 seconds of silence, sure or not; what follows a removed turn leaves; the crowd's labels.
     """
     ours, theirs = parameters("default"), parameters("papers")
     assert ours["turns.scorer"] == "scripts"
     assert ours.keys() == theirs.keys()
     assert {name: theirs[name] for name in theirs if theirs[name] != ours[name]} == {
         "read.names": False,
+        "read.all_files": True,
         "lines.mend": False,
+        "lines.only_speech": False,
         "sentences.go_on_at_dash": False,
         "sentences.end_at_capital": False,
         "sentences.name_all": False,
@@ -52,9 +54,12 @@ def test_the_papers_differ_in_what_is_told() -> None:
         "clean.numbers": False,
         "clean.whole_blocks": False,
         "clean.repetitive_from": 1,
+        "clean.distinct": "tokens",
+        "clean.opening_dots": False,
         "cap.after_removed": "drop",
         "cap.whole_blocks": False,
         "duplicates.share": None,
+        "annotate.model": "dialogue",
     }
     assert parameters("papers", labels=False) == {name: theirs[name] for name in parameters("default", labels=False)}
 

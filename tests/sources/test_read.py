@@ -167,6 +167,15 @@ def test_equal_files_go_by_their_id(tmp_path: Path) -> None:
     assert kept["2004/1/10"] is None and kept["2004/1/2"] == kept["2004/1/3"] == "en/2004/1/10.xml"
 
 
+def test_the_papers_read_all_files_of_a_film(tmp_path: Path) -> None:
+    files = {"2004/1/2.xml": opus(3), "2004/1/10.xml": opus(4), "2004/1/3.xml": b"<document>"}
+    rows = {row["document_id"]: row for row in read(tmp_path / "en", files, ReadFilms(all_files=True))}
+    lines = {name: (row[REASON], row[KEPT_FILE], len(row["lines"])) for name, row in rows.items()}
+    assert lines.pop("2004/1/3") == ("truncated", None, 0)
+    assert lines == {"2004/1/2": (None, None, 3), "2004/1/10": (None, None, 4)}
+    assert len({row["film"] for row in rows.values()}) == 1
+
+
 LAUGHS = b'<!DOCTYPE d [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]><document><s id="1">&b;</s></document>'
 BAD: dict[str, tuple[bytes, str]] = {
     "empty.srt": (b"", "empty_file"),

@@ -31,3 +31,9 @@ def test_the_papers_settings_are_in_the_recipes():
     weak, dialogue = (read_classifier_recipe(RECIPES / "papers" / f"{name}.yaml") for name in ("weak", "dialogue"))
     assert (weak.batch, weak.warmup, weak.epsilon) == (32, 0.1, 1e-6)
     assert (dialogue.batch, dialogue.shares, dialogue.epsilon) == (256, (0.6, 0.2, 0.2), 1e-6)
+    os, edos, transformer, gpt2 = (
+        read_generator_recipe(RECIPES / "papers" / "responses" / f"{name}.yaml")
+        for name in ("empathetic_os", "empathetic_edos", "gutenberg_transformer", "gutenberg_gpt2")
+    )
+    assert (os.without, os.labeler, edos.labeler, edos.relabel) == ("edos", "weak", "weak", True)
+    assert transformer.lower_case and transformer.drop_overlap and gpt2.drop_overlap and gpt2.max_tokens == 500

@@ -118,7 +118,8 @@ def build_tokenizer(recipe: GeneratorRecipe, train: pa.Table, start: Path | None
     if not name:
         kept = out / TOKENIZER
         if not (kept / "tokenizer_config.json").is_file():
-            train_tokenizer(_texts(train), recipe.vocabulary).save_pretrained(kept)
+            learned = train_tokenizer(_texts(train), recipe.vocabulary, lower_case=recipe.lower_case)
+            learned.save_pretrained(kept)
         name = str(kept)
     tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(name, trust_remote_code=False)
     for kind in ("bos_token_id", "eos_token_id", "pad_token_id"):

@@ -31,6 +31,9 @@ class GeneratorRecipe:
         labeler: labels the turns without labels, if the kind needs them: a name that `load_labeler` accepts; null for
             none.
         relabel: label all turns with it, including labelled ones.
+        without: config of `--dialogues` whose dialogues are left out of the others, as the papers train on those of
+            OpenSubtitles that are not in EDOS; null for none.
+        drop_overlap: leave training dialogues out whose texts are also those of a validation or test dialogue.
         split_seed: seed of the split by documents, if the data state none.
         max_tokens: maximum length of a history, and of an answer.
         history_turns: maximum number of turns of a history; null for all that fit in `max_tokens`.
@@ -40,6 +43,7 @@ class GeneratorRecipe:
     Model:
         tokenizer: Hub id or folder; "" for one trained on the training split, or that of the starting model.
         vocabulary: size of the trained tokenizer.
+        lower_case: whether it reads and writes lower case alone.
         hidden_size, layers, heads, intermediate_size, dropout, tie_output: see `ResponseConfig`.
         initial: standard deviation of the initial weights. If it is small, the layers change little at first, so that
             the tokens of a history stay distinct until the decoder has learned to attend to them.
@@ -81,6 +85,8 @@ class GeneratorRecipe:
     data: tuple[str, ...] = ("empathetic_dialogues",)
     labeler: str | None = "general"
     relabel: bool = False
+    without: str | None = None
+    drop_overlap: bool = False
     split_seed: int = 0
     max_tokens: int = 100
     history_turns: int | None = None
@@ -88,6 +94,7 @@ class GeneratorRecipe:
 
     tokenizer: str = ""
     vocabulary: int = 8000
+    lower_case: bool = False
     hidden_size: int = 300
     layers: int = 4
     heads: int = 6

@@ -24,6 +24,9 @@ from edos_dataset.text import normal_form
 NOT_A_BOOK = "not_a_book"
 """Reason for a file that is not a book: binary data, too little text, or an endless paragraph."""
 
+COPYRIGHTED = "copyrighted"
+"""Reason for a book that its header calls copyrighted."""
+
 LEAST_CHARACTERS = 1_000
 """Minimum number of characters of a book; the shortest stories have a few thousand."""
 
@@ -52,6 +55,7 @@ _FIRST_LINE = re.compile(
     re.IGNORECASE,
 )
 _BY = re.compile(r",? by ", re.IGNORECASE)
+_COPYRIGHTED = re.compile(rb"\bis a copyrighted project gutenberg", re.IGNORECASE)
 _DECLARED = re.compile(rb"Character set encoding: *(?:Unicode )?([A-Za-z0-9][A-Za-z0-9 _-]{1,30})", re.IGNORECASE)
 _BY_NAME = re.compile(r"\d-([08])(?:\.|$)")
 _YEAR = re.compile(r"\b(1[4-9]\d\d|20\d\d)\b")
@@ -114,6 +118,16 @@ def decode_text(data: bytes, declared: str | None, language: str | None) -> tupl
         encoding = f"{encoding}, declared {declared}"
     text = IncrementalNewlineDecoder(None, translate=True).decode(text, final=True)  # half the time of `replace`
     return normal_form(text.replace("\f", "\n")), encoding, confidence
+
+
+def refuse_copyrighted(data: bytes) -> None:
+    """Refuse a book that Project Gutenberg's header calls copyrighted.
+
+    Raises:
+        ReadError: it does.
+    """
+    if _COPYRIGHTED.search(data, 0, _REACH):
+        raise ReadError(COPYRIGHTED, "its header says that it is a copyrighted book of Project Gutenberg")
 
 
 def refuse_endless(text: str) -> None:

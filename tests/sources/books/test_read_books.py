@@ -55,6 +55,18 @@ def read(folder, **parameters):
     return ReadBooks(**parameters)(find_books([folder], parameters.get("language", "en")).books)
 
 
+def test_books_that_gutenberg_calls_copyrighted_are_left_out_by_the_papers(folder):
+    head = "** This is a COPYRIGHTED Project Gutenberg eBook, Details Below **\n\n"
+    start = "*** START OF THIS PROJECT GUTENBERG EBOOK ***\n\n"
+    put(folder, {"pg1.txt": head + start + PROSE["en"], "pg2.txt": start + PROSE["en"]})
+    assert read(folder)[REASON].to_pylist() == [None, None]
+    reasons = {
+        row["document_id"].removeprefix("books/"): row[REASON]
+        for row in read(folder, plain=True, copyrighted=False).to_pylist()
+    }
+    assert reasons == {"pg1.txt": "copyrighted", "pg2.txt": None}
+
+
 @pytest.mark.parametrize(
     ("path", "book", "language"),
     [

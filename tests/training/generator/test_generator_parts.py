@@ -94,6 +94,32 @@ def test_a_model_remembers_how_much_history_it_learned_from(tmp_path):
     assert tuned.model.config.history_turns is None
 
 
+def test_dialogues_of_another_config_and_those_that_are_tested_too_are_left_out(tmp_path, monkeypatch):
+    """By their ids and by their texts: the papers train on OS without EDOS, and without what DailyDialog tests."""
+    texts = [[f"Hello {row}.", "Yes!"] for row in range(6)]
+    texts[4] = ["hello 0", "YES"]
+    tables = {"os": table_of(texts), "edos": table_of(texts).slice(1, 1)}
+    splits = ["train", "train", "train", "validation", "test", "test"]
+    column = tables["os"].column_names.index("split")
+    tables["os"] = tables["os"].set_column(column, CONVERSATIONS.field("split"), pa.array(splits))
+    monkeypatch.setattr(corpus, "read_source", lambda name, data_dir, dialogues: tables[name])
+    recipe = GeneratorRecipe(kind="plain", data=("os",))
+
+    def trained(**keys):
+        return (
+            corpus.load_corpus(replace(recipe, **keys), None, "x", tmp_path).parts["train"]["dialogue_id"].to_pylist()
+        )
+
+    assert trained() == ["d0", "d1", "d2"]
+    assert trained(without="edos") == ["d0", "d2"]
+    assert trained(drop_overlap=True) == ["d1", "d2"]
+
+
+def test_a_tokenizer_of_lower_case_knows_no_other():
+    small = train_tokenizer(["Hello THERE"] * 3, 300, lower_case=True)
+    assert small.decode(small("Hello There", add_special_tokens=False)["input_ids"]) == "hello there"
+
+
 def test_a_predictor_is_asked_for_the_label_of_the_answer(tokenizer):
     task = LabelTask(tokenizer)
     pairs = pairs_of(table_of(TEXTS), tokenizer, 100)
