@@ -68,3 +68,60 @@ def test_subtitles_without_speech_are_refused_with_the_reason(tmp_path: Path) ->
     (film := tmp_path / "film.srt").write_text("no times here\n")
     with pytest.raises(ValueError, match=r"film\.srt: .*no block with a time"):
         list(read_given(str(film), Selection()))
+
+
+ENGLISH = [
+    "You said you would be home.",
+    "I know, and I am really sorry.",
+    "I cooked for three hours.",
+    "It never stopped snowing.",
+]
+GERMAN = [
+    "Du wolltest zu Hause sein.",
+    "Ich weiß, und das tut mir leid.",
+    "Ich habe drei Stunden gekocht.",
+    "Der Schnee fiel lange.",
+]
+
+
+def as_srt(cues: list[str]) -> str:
+    return "".join(
+        f"{number}\n00:00:{2 * number:02},000 --> 00:00:{2 * number + 1:02},800\n{cue}\n\n"
+        for number, cue in enumerate(cues, 1)
+    )
+
+
+@pytest.mark.parametrize(("name", "wanted"), [("film.srt", ENGLISH), ("film.de.srt", GERMAN)])
+def test_of_two_languages_that_of_the_name_is_read(name: str, wanted: list[str], tmp_path: Path) -> None:
+    cues = [f"{german}\n{english}" for german, english in zip(GERMAN, ENGLISH, strict=True)]
+    (tmp_path / name).write_text(as_srt(cues))
+    [found] = turns_of(tmp_path / name)
+    assert " ".join(text for text, _ in found) == " ".join(wanted)
+
+
+def test_a_film_may_be_in_any_language(tmp_path: Path) -> None:
+    for name in ("film.srt", "film.de.srt"):
+        (tmp_path / name).write_text(as_srt(GERMAN * 4))
+        assert sum(map(len, turns_of(tmp_path / name))) >= 4
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["2024년 3월 12일 오후 2:00, Anna : Where are you?", "2024년 3월 12일 오후 2:01, Ben : At home.", "And you?"],
+        ["Anna de Vries  0:03", "Where are you?", "", "Ben  1:04:05", "At home."],
+        ["(14:00) Anna> Where are you?", "(14:01) Ben> At home.", "(14:02) Anna> Oh."],
+    ],
+)
+def test_stamps_of_an_unknown_chat_are_not_labelled(lines: list[str], tmp_path: Path) -> None:
+    (tmp_path / "chat.txt").write_text("\n".join(lines * 3))
+    with pytest.raises(
+        ValueError, match="chat.txt looks like a chat or transcript in a form that is not known, as lines"
+    ):
+        turns_of(tmp_path / "chat.txt")
+
+
+def test_turns_may_begin_with_a_number(tmp_path: Path) -> None:
+    (tmp_path / "turns.txt").write_text("At what time?\n5:30 is fine.\nWhere?\nAt home.\n12:00 is too late.\nYes.\n")
+    [dialogue] = read_given(str(tmp_path / "turns.txt"), Selection())
+    assert len(dialogue.texts) == 6

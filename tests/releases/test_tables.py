@@ -359,6 +359,20 @@ def test_short_rows_in_another_language_are_warned_of(tmp_path):
         edos_dataset.label(path, "fast")
 
 
+def test_merged_cells_of_a_workbook_stand_in_each_row(tmp_path):
+    book = openpyxl.Workbook()
+    rows = [["A study"], ["Chat", "Person", None, "Text"], [None, "Speaker", "Age", "Message"]]
+    rows += [["a", "Ann", 30, "x"], [None, "Bo", 31, "y"], [None, "Ann", 30, "z"], ["b", "Bo", 31, "w"]]
+    for row in rows:
+        book.active.append(row)
+    for merged in ("A1:D1", "A2:A3", "B2:C2", "A4:A6"):
+        book.active.merge_cells(merged)
+    book.save(tmp_path / "in.xlsx")
+    texts, findings = given(tmp_path / "in.xlsx")
+    assert texts == [["x", "y", "z"], ["w"]]
+    assert "speaker 'Speaker'" in findings.remarks[-1]
+
+
 def test_without_openpyxl_its_install_line_is_named(tmp_path, monkeypatch):
     source = written(tmp_path / "in.xlsx")
     monkeypatch.setitem(sys.modules, "openpyxl", None)

@@ -5,10 +5,12 @@ Each holds one record or a few rows in memory; lines and records have a maximum 
 
 import gzip
 import json
+import re
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from shutil import copyfileobj
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -28,6 +30,9 @@ if TYPE_CHECKING:
     from datasets import Dataset, Features
 
 STDIN = "-"
+_LOOKED_AT = 60  # lines
+_STAMP = re.compile(r"[\W_]{0,3}(?:\d{1,4}(?:[./-]\s?\d{1,2}[./-]|년|年)\s?\d{1,4}|\d{1,2}:\d\d(?::\d\d)?\b)")
+_AFTER_NAME = re.compile(r"[^\W\d].{0,60}?\s[\[(]?(?:\d{1,2}:)?\d{1,2}:\d\d[\])]?")
 _GZIP = b"\x1f\x8b"
 
 
@@ -299,6 +304,8 @@ def plain_dialogues(
         ValueError: A line is not valid text, or a dialogue is too long.
     """
     place = Place(f"{name}, line", "line")
+    _refuse_stamps([line.strip() for _, line in islice(lines(file, name), _LOOKED_AT) if line.strip()], name)
+    file.seek(0)
     turns: list[str] = []
     began = size = 0
     for number, line in lines(file, name, findings):
@@ -317,3 +324,18 @@ def plain_dialogues(
             )
     if turns:
         yield Dialogue(f"line-{began}", turns, place, began)
+
+
+def _refuse_stamps(first: Sequence[str], name: str) -> None:
+    """Refuse a text whose lines begin or end with a time: a chat or transcript, whose stamps are not to be labelled.
+
+    Raises:
+        ValueError: it is one.
+    """
+    stamped = [line for line in first if _STAMP.match(line) or _AFTER_NAME.fullmatch(line)]
+    if len(stamped) >= max(3, 0.4 * len(first)):
+        raise ValueError(
+            f"{name} looks like a chat or transcript in a form that is not known, as lines have times, such as "
+            f"{shown(stamped[0])}: export it as JSON, .srt or .vtt, or make it a table with the columns speaker and "
+            "text"
+        )

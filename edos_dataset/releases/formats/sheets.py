@@ -1,8 +1,10 @@
 """Readers of tables with a header: CSV in all its dialects, and Excel workbooks."""
 
 import csv
+import re
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from typing import Any, BinaryIO, NamedTuple
 from zipfile import BadZipFile
@@ -22,6 +24,8 @@ HEADER_LINES = 20
 _OLE = b"\xd0\xcf\x11\xe0"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")  # what Excel calls a workbook with a password
 _MOST_SEARCHED = 1 << 26
+_MERGED = re.compile(rb'<mergeCell [^<>]{0,99}?ref="([A-Z]{1,3})(\d{1,7}):[A-Z]{1,3}(\d{1,7})"')
+_LONGEST_TAG, _BLOCK, _MOST_ROWS = 200, 1 << 20, 1 << 20  # bytes, bytes, rows of a sheet of Excel
 STRAY_LINES = 50
 """If a row with a quoting error has more lines than this, its closing quote is assumed to be missing."""
 
@@ -170,7 +174,8 @@ def _remark_on_header(findings: Findings | None, where: str, at: int, head: Sequ
 
 
 def xlsx_rows(file: BinaryIO, name: str, meant: Selection = ALL, findings: Findings | None = None) -> Iterator[Record]:
-    """Yield the rows of the sheet `config`, or of the first sheet that has a header with the required columns.
+    """Yield the rows of the sheet `config`, or of the first sheet that has a header with the required columns. A cell
+    that is merged with those below it stands in each of their rows.
 
     Raises:
         ValueError: The file is not a workbook, or has no such sheet.
@@ -180,10 +185,10 @@ def xlsx_rows(file: BinaryIO, name: str, meant: Selection = ALL, findings: Findi
     titles, sheets = _sheets(file, name, meant.config)
     for sheet in sheets:
         sheet.reset_dimensions()  # the stated dimensions may be wrong
-        rows = enumerate(_values(sheet, name), 1)
+        rows = enumerate(_unmerged(_values(sheet, name), _merged_downward(sheet)), 1)
         head = list(islice(rows, HEADER_LINES))
         first = first or next((row for _, row in head if any(row)), None)
-        at = next((at for at, (_, row) in enumerate(head) if text_column(_titles(row), meant.column)), None)
+        at = _sheet_header([row for _, row in head], meant.column)
         if at is None:
             continue
         if findings is not None and len(titles) > 1:
@@ -239,6 +244,59 @@ def _values(sheet: Any, name: str) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401
         yield from sheet.iter_rows(values_only=True)
     except (BadZipFile, KeyError, ValueError, OSError, TypeError, AttributeError, SyntaxError, IndexError) as error:
         raise ValueError(f"{name}, sheet {sheet.title!r} is damaged ({error}): save it as .xlsx again") from error
+
+
+def _sheet_header(head: Sequence[tuple[Any, ...]], column: str | None) -> int | None:
+    """Return the position of the header among the first rows, None if there is none; of a header of two rows, with
+    titles merged over both, the second.
+    """
+    places = [at for at, row in enumerate(head) if text_column(_titles(row), column)]
+    if places[1:] and places[1] == places[0] + 1 and set(_titles(head[places[0]])) & set(_titles(head[places[1]])):
+        return places[1]
+    return places[0] if places else None
+
+
+def _merged_downward(sheet: Any) -> dict[tuple[int, int], int]:  # noqa: ANN401
+    """Return row and column of each first cell, from 0, of those merged with cells below → the last row.
+
+    openpyxl does not read them in a sheet that it does not hold in memory; they follow the cells in the sheet's XML.
+    """
+    found: dict[tuple[int, int], int] = {}
+    tail = b""
+    with suppress(KeyError, BadZipFile, OSError), sheet.parent._archive.open(sheet._worksheet_path) as xml:
+        while block := xml.read(_BLOCK):
+            text = tail + block
+            for match in _MERGED.finditer(text):
+                column, first, last = match[1].decode(), int(match[2]), int(match[3])
+                if first < last <= _MOST_ROWS:
+                    found[first - 1, _column_number(column)] = last - 1
+            tail = text[-_LONGEST_TAG:]
+    return found
+
+
+def _column_number(letters: str) -> int:
+    """Return the number of a column, from 0: 0 for "A", 26 for "AA"."""
+    number = 0
+    for letter in letters:
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number - 1
+
+
+def _unmerged(rows: Iterable[tuple[Any, ...]], merged: Mapping[tuple[int, int], int]) -> Iterator[tuple[Any, ...]]:
+    """Yield rows in which each merged cell repeats the first of those above it."""
+    if not merged:
+        yield from rows
+        return
+    columns = sorted({column for _, column in merged})
+    above: dict[int, tuple[int, Any]] = {}
+    for number, row in enumerate(rows):
+        cells = list(row)
+        for column in columns:
+            if column < len(cells) and (number, column) in merged:
+                above[column] = merged[number, column], cells[column]
+            elif column < len(cells) and cells[column] is None and number <= above.get(column, (-1, None))[0]:
+                cells[column] = above[column][1]
+        yield tuple(cells)
 
 
 def _sheet_rows(

@@ -1,6 +1,7 @@
 """Any export of a chat, recognised by its content, as lines with speakers."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -23,6 +24,9 @@ NOT_A_CHAT = "not_a_chat"
 _KNOWN = (
     "WhatsApp's text, Telegram's result.json or messages.html, Discord's JSON or CSV, Slack's JSON or Messenger's JSON"
 )
+
+
+_DISCORD_TEXT = re.compile(r"={20,}\nGuild: ")
 
 
 class NotAChatError(ReadError):
@@ -111,6 +115,10 @@ def conversation_of(text: str) -> Conversation:
         ReadError: it is an export but cannot be read.
     """
     bare = text.lstrip("\ufeff \t\n")
+    if _DISCORD_TEXT.match(bare):
+        raise ReadError(
+            NOT_A_CHAT, "Discord's export as plain text: export it as JSON or CSV, which say who wrote what"
+        )
     if is_whatsapp(text):
         return read_whatsapp(text)
     if bare[:1] in ("{", "["):

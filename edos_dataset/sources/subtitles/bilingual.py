@@ -11,6 +11,10 @@ from edos_dataset.sources.parsed import Parsed
 OTHER_LINES = "lines in another language"
 """The name under which removed lines are counted."""
 
+_LEAST_WORDS = 12
+"""Different words of each half from which on the dictionary is believed; fewer than of a whole file, as the other half
+must be in the wanted language.
+"""
 _LEAST_SHARE = 0.5
 """Minimum fraction of moments with several lines for a file to be examined."""
 
@@ -36,7 +40,7 @@ def one_language(parsed: Parsed, language: str) -> Parsed:
     ]
     if min(sum(map(str.isalpha, "".join(half))) for half in halves) < LEAST_LETTERS:
         return parsed
-    other = [contradict_language(half, language) for half in halves]
+    other = [contradict_language(half, language, _LEAST_WORDS) for half in halves]
     if (other[0] is None) == (other[1] is None):
         return parsed
     is_first = other[0] is None

@@ -20,6 +20,7 @@ DAY, HOUR = 24 * 3600.0, 3600.0
 _BETWEEN_DISCS = 60.0  # seconds inserted between two discs, longer than any silence in a scene
 _TOUCH = 0.1  # seconds at most between two blocks that show one text without a break
 _ROLL = 0.5  # the same for rolling text
+_PAUSE = 5.0  # the same where the screen is empty while nobody speaks, in files that always repeat
 _LEAST_RUN = 3  # minimum number of blocks that can be another disc
 _OVERLAP = 0.3  # minimum fraction of blocks overlapping others that makes them another disc
 _NEAR = 60.0  # seconds by which a single misplaced block may differ; a wrong digit makes it more
@@ -141,6 +142,8 @@ def _without_repeats(blocks: list[Cue]) -> list[Cue]:
     if not number:
         return blocks
     always = number >= max(_LEAST_REPEATS, _REPEATS * len(blocks))
+    if always:
+        shared = _with_pauses(blocks, shown, shared)
     result = blocks[:1]
     loop = False
     for place, (before, after) in enumerate(pairwise(blocks), 1):
@@ -171,6 +174,16 @@ def _shared_lines(blocks: Sequence[Cue], shown: Sequence[list[str]]) -> list[int
         if again and _touch(blocks[place - 1], blocks[place]):
             shared[place] = _shared(before, after)
     return shared
+
+
+def _with_pauses(blocks: Sequence[Cue], shown: Sequence[list[str]], shared: Sequence[int]) -> list[int]:
+    """Return the numbers of shared lines, also for blocks after a pause that show old lines above a new one."""
+    return [
+        _shared(shown[place - 1], shown[place]) % len(shown[place])
+        if place and not lines and blocks[place].start - blocks[place - 1].end <= _PAUSE
+        else lines
+        for place, lines in enumerate(shared)
+    ]
 
 
 def _shown(line: str) -> str:

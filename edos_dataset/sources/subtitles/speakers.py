@@ -87,6 +87,7 @@ _PARTICLE_WORDS = "de van von der den la le di da del dos du el al bin ibn and &
 _PARTICLES = frozenset(_PARTICLE_WORDS.split())
 
 _LEAD = r"((?:\s|<[^<>]*>|\{[^{}]*\}|[-‐‑‒–—―−>]|&gt;)*)"
+_NUMBER_ALONE = re.compile(rf"{_LEAD}((?:speaker|spk|participant|interviewe[re])[ _-]?\d{{1,3}})\s*", re.IGNORECASE)
 _BRACKET = r"[\[(]([^\[\]()<>{}♪♫]{1,60})[\])]"
 _BRACKETED = re.compile(rf"{_LEAD}{_BRACKET}(?![\w'’])((?:\s|</?\w[^<>]*>)*):?\s*")
 _CLOCK = r"\s{0,3}[\[(]?\d{1,2}:\d\d(?::\d\d)?[\])]?"
@@ -160,7 +161,7 @@ def name_speakers(parsed: Parsed) -> Parsed:
     A name in the middle of a line starts a new line. A line with only a name is removed if another line follows in its
     block. Further lines of a block without a dash have the same speaker.
     """
-    if not any(map(_MAY_NAME.search, parsed.texts)):
+    if not any(_MAY_NAME.search(text) or _NUMBER_ALONE.fullmatch(text) for text in parsed.texts):
         return parsed
     marks = {place: mark for place, text in enumerate(parsed.texts) if (mark := _mark_of(text))}
     lines = list(_named_lines(parsed, marks, _Names(parsed, marks)))
@@ -189,6 +190,8 @@ def one_voice_a_block(parsed: Parsed) -> Parsed:
 
 
 def _mark_of(text: str) -> _Mark | None:
+    if match := _NUMBER_ALONE.fullmatch(text):
+        return _Mark(match[1], match[2], False, "")
     if match := _BRACKETED.match(text):
         name = _MANNER_IN_BRACKET.sub("", " ".join(match[2].split()))
         who = _who_sounds(name)

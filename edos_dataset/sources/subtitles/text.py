@@ -7,7 +7,7 @@ cleaned before pysubs2 reads them, and the blocks are checked afterwards.
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
 
@@ -40,6 +40,8 @@ _LEADING_COLON = re.compile(r"(?<!\d):(?=\d\d:\d\d[.,])")  # pysubs2 takes it fo
 _INNER_TIME = re.compile(r"<[\d:.,]+>")
 _ARROW = "-->"
 _FIRST_BLOCK = "00:00:00,000 --> 00:00:00,000\n"
+_SYLLABLES = re.compile(r"\\[kK][fo]?\d")
+_OF_SONGS = ("karaoke", "fx")
 _EVENT = re.compile(
     r"^Dialogue:[^,\n]*,(?:[^\S\n]*\d{1,2}:(?:\d{1,2}:\d{1,2}[.,]\d{1,3}|\d\d:\d\d)[^\S\n]*,){2}(?:[^,\n]*,){6}",
     re.MULTILINE,
@@ -186,11 +188,27 @@ def _read_events(text: str) -> Iterator[Cue]:
     refuse_more("events", len(events), MOST_LINES)
     refuse_longer(events)
     last = None
-    for event in sorted(
-        pysubs2.SSAFile.from_string("\n".join(["[Events]", *events, ""]), format_=kind), key=lambda event: event.start
-    ):
+    read = pysubs2.SSAFile.from_string("\n".join(["[Events]", *events, ""]), format_=kind)
+    is_sung = _songs_among(read)
+    for event in sorted(read, key=lambda event: event.start):
         lines = [line.strip() for line in re.split(r"\\[Nn]", event.text.replace("\\h", " "))]
+        if is_sung(event):
+            lines = [f"♪ {line} ♪" for line in lines if line]
         block = Cue(event.start / 1000, event.end / 1000, [line for line in lines if line], event.name.strip() or None)
         if block != last:  # glow and shadow are made by showing a text twice
             yield block
         last = block
+
+
+def _songs_among(events: pysubs2.SSAFile) -> Callable[[pysubs2.SSAEvent], bool]:
+    """Return whether an event of a file is karaoke: by its effect, or by syllables with times, unless most events have
+    them, as where each word lights up when it is spoken.
+    """
+    plain = [event for event in events if event.effect.strip().lower() not in _OF_SONGS]
+    in_syllables = sum(_SYLLABLES.search(event.text) is not None for event in plain)
+    few = in_syllables <= len(plain) / 2
+
+    def is_sung(event: pysubs2.SSAEvent) -> bool:
+        return event.effect.strip().lower() in _OF_SONGS or (few and _SYLLABLES.search(event.text) is not None)
+
+    return is_sung

@@ -238,6 +238,12 @@ def test_something_else_is_refused_by_what_it_looks_like(text: str, what: str) -
         read(text)
 
 
+def test_the_text_of_a_discord_export_is_refused_with_the_remedy() -> None:
+    head = f"{'=' * 62}\nGuild: Direct Messages\nChannel: ben\n{'=' * 62}\n\n"
+    with pytest.raises(ReadError, match="Discord's export as plain text: export it as JSON or CSV"):
+        read(head + "[12/03/2024 14:00] Anna\nWhere are you?\n")
+
+
 @pytest.mark.parametrize("value", [{"channel": {}, "messages": [1]}, {"participants": 1, "messages": [None]}])
 def test_an_export_that_is_not_complete_is_refused(value: object) -> None:
     with pytest.raises(ReadError, match="not complete"):

@@ -46,6 +46,12 @@ def test_lines_in_the_language_wanted_stay(together: bool, other: str, is_first:
     assert found.starts[-1] == 24
 
 
+def test_a_short_file_is_enough() -> None:
+    cues = [f"{spanish}\n{english}" for english, spanish in zip(pieces(ENGLISH)[:6], pieces(SPANISH)[:6], strict=True)]
+    assert one_language(parsed(cues), "en").texts == pieces(ENGLISH)[:6]
+    assert one_language(parsed(cues), "es").texts == pieces(SPANISH)[:6]
+
+
 def test_a_moment_of_three_lines_keeps_the_one_in_the_middle_with_its_language() -> None:
     cues = [f"{english}\n{spanish}" for english, spanish in zip(pieces(ENGLISH), pieces(SPANISH), strict=True)]
     found = one_language(parsed([*cues, "I was afraid\nthat you were hurt.\nYo temía que estuvieras herido."]), "en")

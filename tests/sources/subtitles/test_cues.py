@@ -56,6 +56,17 @@ def test_a_rolled_line_is_not_spoken_until_the_next_one_ends_a_silence() -> None
     assert parsed.ends[3] == 8 and 8 + 2 < parsed.ends[4] < 13 and parsed.starts[5] == 30
 
 
+def test_the_screen_may_be_empty_between_rolling_captions() -> None:
+    blocks: list[Shown] = []
+    for place, line in enumerate(LINES):
+        words = line.split()
+        for number in range(len(words)):
+            said = " ".join(words[: number + 1])
+            start, end = (3 * place + 2 * each / len(words) for each in (number, number + 1))
+            blocks.append((start, end, f"{LINES[place - 1]}\n{said}" if place else said))
+    assert [line for _, line in read(srt(*blocks))] == LINES
+
+
 def test_cues_that_were_cut_into_words_are_whole_again() -> None:
     """Two sentences of a cue are said without a pause, where other words follow after one."""
     blocks = []

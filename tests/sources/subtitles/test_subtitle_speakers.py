@@ -103,6 +103,16 @@ def test_a_file_of_questions_and_answers() -> None:
     assert [speaker for speaker, _ in found] == ["Q", "A", "Q", "A"]
 
 
+def test_a_numbered_speaker_may_stand_on_a_line_of_its_own() -> None:
+    found = lines(["Speaker 1\nWhere were you?", "Speaker 2\nAt home.", "Speaker\nOf the house."])
+    assert found == [
+        ("Speaker 1", "Where were you?"),
+        ("Speaker 2", "At home."),
+        (None, "Speaker"),
+        (None, "Of the house."),
+    ]
+
+
 def test_voices_of_one_cue_are_lines_of_their_own() -> None:
     parsed = parse_subtitles(
         b"WEBVTT\n\n00:01.000 --> 00:02.000\n<v.loud Ann &amp; Bo>Hi</v> <v Cy>Ho\nthere</v>\n", "en"

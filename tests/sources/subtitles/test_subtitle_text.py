@@ -106,6 +106,20 @@ CASES: dict[str, tuple[str, list[tuple[str, float, float, int]]]] = {
         + event("01.00", "First, then", layer=1),
         [("First, then", 1, 59, 0), ("{\\i1}Second{\\i0}, you", 5, 59, 1), ("there now", 5, 59, 1)],
     ),
+    "karaoke among speech": (
+        ASS
+        + event("01.00", "{\\k20}We {\\kf15}walk")
+        + "".join(event(f"0{second}.00", f"Line {second}") for second in (3, 5)),
+        [("♪ {\\k20}We {\\kf15}walk ♪", 1, 59, 0), ("Line 3", 3, 59, 1), ("Line 5", 5, 59, 2)],
+    ),
+    "speech of which each word lights up": (
+        ASS + event("01.00", "{\\k20}We {\\k15}walk.") + event("03.00", "{\\k20}No.") + event("05.00", "Oh."),
+        [("{\\k20}We {\\k15}walk.", 1, 59, 0), ("{\\k20}No.", 3, 59, 1), ("Oh.", 5, 59, 2)],
+    ),
+    "effects of songs": (
+        ASS + event("01.00", "We").replace(",,We", ",fx,We") + event("03.00", "No."),
+        [("♪ We ♪", 1, 59, 0), ("No.", 3, 59, 1)],
+    ),
     "a broken event": (
         ASS + "Dialogue: 0,broken,0:00:02.00,Default,,0,0,0,,x\n" + event("01.00", "One"),
         [("One", 1, 59, 0)],
