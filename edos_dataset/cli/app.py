@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from edos_dataset.cli.console import LOUDNESS, note, only_the_first_prints, styled
 from edos_dataset.cli.crowd import answers, hits, import_, invite, select, serve
@@ -18,7 +17,7 @@ from edos_dataset.cli.download import download
 from edos_dataset.cli.evaluate import evaluate
 from edos_dataset.cli.export import export
 from edos_dataset.cli.extend import extend
-from edos_dataset.cli.flags import Command
+from edos_dataset.cli.flags import Command, Group
 from edos_dataset.cli.inspect import inspect, rejects
 from edos_dataset.cli.labels import labels
 from edos_dataset.cli.plan import plan
@@ -37,7 +36,7 @@ _WORDS = "edos.words"
 """Key of the command line's arguments in the context."""
 
 
-class _Commands(TyperGroup):
+class _Commands(Group):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer brings a click of its own
         """Parse the command line after moving the options of `_ANYWHERE` to the front."""
         end = args.index("--") if "--" in args else len(args)
@@ -58,8 +57,7 @@ app = typer.Typer(
 `edos curate films/ --out edos` reads all subtitles below `films/` (OPUS XML, SubRip, WebVTT, ASS, TTML,
 SAMI, YouTube captions, Whisper transcripts and more; plain, gzipped or zipped),
 splits them into turns and dialogues, cleans them, labels every turn, and writes a folder for `datasets`:
-
-`load_dataset("edos")` `load_dataset("edos", "edos_initial")` `load_dataset("edos", "os")`
+`load_dataset("edos")`, and the larger configs `edos_initial` and `os`.
 
 `edos segment films/ --out turns.jsonl` only splits subtitles into turns; `edos label dialogues.jsonl --out
 labelled.jsonl` labels your own dialogues.
@@ -68,6 +66,7 @@ Run the same command again to resume after an interruption. `edos inspect edos` 
 )
 
 crowd = typer.Typer(
+    cls=Group,
     no_args_is_help=True,
     help="Collect labels and judgements from people: select dialogues, serve pages, measure agreement, build the seed.",
 )

@@ -8,11 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from edos_dataset.cli.console import call, emit, explained, say
+from edos_dataset.cli.flags import Group
 from edos_dataset.cli.options import AsJson, HitBatchFolder, QualityRecipe
 from edos_dataset.commands.progress import printable
 from edos_dataset.wording import counted
 
 mturk = typer.Typer(
+    cls=Group,
     no_args_is_help=True,
     help="Run a batch on Amazon Mechanical Turk; without --live in its sandbox, where nothing is paid.",
 )

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from copy import copy
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from edos_dataset.cli.console import silent
 from edos_dataset.commands.progress import announce
@@ -244,10 +244,8 @@ class Command(TyperCommand):
     """A command that refuses options that it would ignore."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as above
-        """Write the help in two columns, names and texts: typer's six leave the texts a quarter of a terminal."""
-        shown, options = copy(self), [_in_one_column(each) for each in self.get_params(ctx)]
-        vars(shown)["get_params"] = lambda ctx: options
-        TyperCommand.format_help(shown, ctx, formatter)
+        """Write the help in two columns."""
+        TyperCommand.format_help(_in_two_columns(self, ctx), ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as above
         """Check the options, and run the command."""
@@ -264,11 +262,31 @@ class Command(TyperCommand):
         return super().invoke(ctx)
 
 
+class Group(TyperGroup):
+    """A group of commands with help in two columns."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - as above
+        """Write the help in two columns."""
+        TyperGroup.format_help(_in_two_columns(self, ctx), ctx, formatter)
+
+
+_C = TypeVar("_C", TyperCommand, TyperGroup)
+
+
+def _in_two_columns(command: _C, ctx: Any) -> _C:  # noqa: ANN401 - as above
+    """Return a command whose help has names and texts: typer's six columns leave the texts a quarter of a terminal."""
+    shown, options = copy(command), [_in_one_column(each) for each in command.get_params(ctx)]
+    vars(shown)["get_params"] = lambda ctx: options
+    return shown
+
+
 def _in_one_column(param: Any) -> Any:  # noqa: ANN401 - as above
     """Return a parameter for the help: all its names in one, without its type, and its range in its text."""
     shown = copy(param)
     names = [", ".join(each) for each in (param.opts, param.secondary_opts) if each]
     limits = param._get_number_range_help_str() if hasattr(param, "_get_number_range_help_str") else None
+    if param.secondary_opts and isinstance(param.default, bool):  # else typer writes "True"
+        vars(shown)["show_default"] = (param.opts if param.default else param.secondary_opts)[0]
     vars(shown).update(
         opts=[" / ".join(names)] if isinstance(param, TyperOption) else param.opts,
         secondary_opts=[],

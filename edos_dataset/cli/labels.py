@@ -7,9 +7,14 @@ import yaml
 
 from edos_dataset.cli.console import emit, explained
 from edos_dataset.cli.data_table import Table
+from edos_dataset.cli.flags import Group
 from edos_dataset.cli.options import AsJson
 
-labels = typer.Typer(no_args_is_help=True, help="Show label sets, and how the labels of one translate into another.")
+labels = typer.Typer(
+    cls=Group,
+    no_args_is_help=True,
+    help="Show label sets, and how the labels of one translate into another.",
+)
 
 Given = Annotated[str, typer.Argument(help="Name of a label set, or a YAML file.", show_default=False)]
 

@@ -20,7 +20,7 @@ def test_version_and_help():
     assert all(command in text for command in ("curate", "segment", "inspect", "recipe", "sample", "crowd"))
 
 
-GROUPS = [[], ["crowd"]]
+GROUPS = [[], ["crowd"], ["crowd", "mturk"], ["labels"]]
 NAMES = [[command.callback.__name__.replace("_", "-")] for command in app.registered_commands]
 NAMES += [["crowd", command.name or command.callback.__name__] for command in crowd.registered_commands]
 
@@ -29,6 +29,7 @@ NAMES += [["crowd", command.name or command.callback.__name__] for command in cr
 def test_h_is_help_everywhere(words):
     short, long = (CliRunner().invoke(app, [*words, flag]) for flag in ("-h", "--help"))
     assert short.exit_code == long.exit_code == 0 and short.stdout == long.stdout and "Usage:" in short.stdout
+    assert "bool" not in short.stdout.lower(), "a column of types takes the room of the texts"
 
 
 def test_completion_can_be_installed():
