@@ -3,7 +3,9 @@
 `test_linear_time` asks the same of every expression and every function of one text.
 """
 
+import io
 import json
+import zipfile
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +20,7 @@ from edos_dataset.segmentation.books.rules import languages, load_rules
 from edos_dataset.sources.books.book import PARAGRAPH, SPEECH, Block
 from edos_dataset.sources.books.plain import read_text
 from edos_dataset.sources.books.tei import read_tei
-from edos_dataset.sources.books.web import read_html
+from edos_dataset.sources.books.web import read_epub, read_html
 from tests.support.adversaries import check_growth
 
 FILL = 12  # characters of one part of most texts; a size of `check_growth` is one in characters
@@ -47,6 +49,24 @@ def tei(body):
     return read_tei(text.encode(), "x.xml", "en")
 
 
+def epub(chapters):
+    """Return an EPUB of chapters of one paragraph, each in a file of its own."""
+    names = [f"c{number}.xhtml" for number in range(chapters)]
+    items = "".join(f'<item id="{name}" href="{name}" media-type="application/xhtml+xml"/>' for name in names)
+    spine = "".join(f'<itemref idref="{name}"/>' for name in names)
+    opf = "http://www.idpf.org/2007/opf"
+    package = f'<package xmlns="{opf}" version="3.0"><manifest>{items}</manifest><spine>{spine}</spine></package>'
+    rootfile = '<rootfiles><rootfile full-path="p.opf" media-type="application/oebps-package+xml"/></rootfiles>'
+    container = f'<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container">{rootfile}</container>'
+    files = {"mimetype": "application/epub+zip", "META-INF/container.xml": container, "p.opf": package}
+    files |= dict.fromkeys(names, "<html><body><p>“Yes,” said she.</p></body></html>")
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return packed.getvalue()
+
+
 BOOKS = {
     "speakers of one paragraph": lambda n: paragraph(" ".join(f"“Yes,” said {word(i)}." for i in range(n))),
     "names behind a tag": lambda n: paragraph("“Yes,” said " + " ".join(map(word, range(2 * n))) + "."),
@@ -60,10 +80,11 @@ BOOKS = {
     "narration": lambda n: blocks(
         lambda i: Block(f"“I am {i}.”" if i % 9 == 0 else "It rained.", PARAGRAPH, 0, None), n
     ),
-    "TEI": lambda n: tei("".join(f"<sp><speaker>{word(i)}</speaker><p>I say to you.</p></sp>" for i in range(n + 99))),
+    "tei": lambda n: tei("".join(f"<sp><speaker>{word(i)}</speaker><p>I say to you.</p></sp>" for i in range(n + 99))),
     "TEI in TEI": lambda n: tei("<div>" * min(n, 200) + "<p>I say to you.</p>" * (n + 99) + "</div>" * min(n, 200)),
-    "HTML": lambda n: read_html(("<html><body>" + "<p>“Yes,” said she.</p>" * (n + 99)).encode(), "x.html", "en"),
-    "plain": lambda n: read_text(("“Yes,” said she.\n\n" * n + "It was over. " * 99).encode(), "x.txt", "en"),
+    "html": lambda n: read_html(("<html><body>" + "<p>“Yes,” said she.</p>" * (n + 99)).encode(), "x.html", "en"),
+    "epub": lambda n: read_epub(epub(n + 99), "x.epub", "en"),
+    "text": lambda n: read_text(("“Yes,” said she.\n\n" * n + "It was over. " * 99).encode(), "x.txt", "en"),
 }
 DASHES = {  # what a dash begins, in every language of books
     f"dashes, {language}": lambda n, language=language: paragraph("— Sí —dijo Ana—, voy. " * n, language)

@@ -17,6 +17,7 @@ from edos_dataset.releases.formats.faults import Findings
 from edos_dataset.releases.formats.readers import arrow_tables, parquet_tables
 from edos_dataset.releases.formats.records import Record, renamed
 from edos_dataset.releases.formats.writers import write_rows, write_tables
+from edos_dataset.runs.untrusted import json_of
 from edos_dataset.schema.tables import SEVERAL
 
 _WRITTEN_BEFORE = {"label", "confidence", "label_2", "confidence_2"}
@@ -261,7 +262,7 @@ def _metadata(schema: pa.Schema, names: Mapping[str, str], labels: Iterable[str]
     metadata: dict[bytes, bytes] = dict(schema.metadata or {})
     if text := metadata.pop(_FEATURES, None):
         with suppress(ValueError, KeyError, TypeError, AttributeError):  # of another version, or damaged
-            known = json.loads(text)
+            known = json_of(text)
             features = known["info"]["features"]
             kinds = {name: "string" if name.startswith("label") else "float64" for name in labels}
             ours = {name: {"dtype": kind, "_type": "Value"} for name, kind in kinds.items()}

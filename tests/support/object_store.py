@@ -65,20 +65,22 @@ def pointing_to(environment, folder):
 
 
 @contextmanager
-def answering(status, body, pause=0.0):
+def answering(status, body, pause=0.0, headers=()):
     """Give the address of a server that answers every request with this status and text.
 
     Args:
         status: the status.
         body: the text, or what gives one for each request.
         pause: seconds before each byte of it.
+        headers: more headers, by name.
     """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
             text = (body() if callable(body) else body).encode()
             self.send_response(status)
-            for name, value in (("ETag", '"1"'), ("Last-Modified", "Thu, 01 Jan 2026 00:00:00 GMT")):
+            own = {"ETag": '"1"', "Last-Modified": "Thu, 01 Jan 2026 00:00:00 GMT", **dict(headers)}
+            for name, value in own.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(text)))
             if status == 206:

@@ -142,7 +142,7 @@ def _emorynlp_turn(utterance: Mapping[str, Any]) -> Turn:
     return Turn(None, spoken_text(utterance["transcript"]), speaker, (utterance["emotion"].strip().lower(),))
 
 
-_ESCONV_TURN = re.compile(r"[\d.]+ ([01]) (\d+) (?:\[([^\]]*)\] ?)?(.*)")
+_ESCONV_TURN = re.compile(r"[\d.]+ ([01]) (\d{1,9}) (?:\[([^\]]*)\] ?)?(.*)")
 _ESCONV_SPEAKERS = ("seeker", "helper")
 
 
@@ -178,6 +178,11 @@ def _esconv_turn(line: int, match: re.Match[str]) -> Turn:
     return Turn(line, plain_text(match[4]), _ESCONV_SPEAKERS[int(match[1])], labels)
 
 
+def _number(text: str) -> int | None:
+    """Return the number that a text says in decimal digits; None for anything else, or more than nine digits."""
+    return int(text) if text.strip().isdecimal() and len(text.strip()) < 10 else None
+
+
 def read_goemotions(path: Path) -> Iterator[LabelledDialogue | Reject]:
     """Yield the comments of `train.tsv`, `dev.tsv` or `test.tsv`, lines `text TAB numbers TAB id`.
 
@@ -197,7 +202,7 @@ def read_goemotions(path: Path) -> Iterator[LabelledDialogue | Reject]:
             yield Reject(path.name, number, "wrong_columns", line[:60])
             continue
         text, given, name = values
-        if not all(value.strip().isdecimal() and int(value) in names for value in given.split(",")):
+        if not all(_number(value) in names for value in given.split(",")):
             yield Reject(path.name, number, "unknown_label", f"{name}: {given}")
             continue
         turn = Turn(
@@ -223,15 +228,15 @@ def read_meld(path: Path) -> Iterator[LabelledDialogue | Reject]:
         if isinstance(row, Reject):
             yield row
             continue
-        name, number = row["Dialogue_ID"].strip(), row["Utterance_ID"].strip()
+        name, number = row["Dialogue_ID"].strip(), _number(row["Utterance_ID"])
         turns = dialogues.setdefault(name, {})
-        if not name or not number.isdecimal():
-            yield Reject(path.name, line, "no_id", f"{name}: {number}")
-        elif int(number) in turns:
+        if not name or number is None:
+            yield Reject(path.name, line, "no_id", f"{name}: {row['Utterance_ID'].strip()[:60]}")
+        elif number in turns:
             yield Reject(path.name, line, "repeated_id", f"{name}: {number}")
         else:
             text, speaker = spoken_text(row["Utterance"]), plain_text(row["Speaker"]) or None
-            turns[int(number)] = Turn(line, text, speaker, (row["Emotion"].strip().lower(),))
+            turns[number] = Turn(line, text, speaker, (row["Emotion"].strip().lower(),))
     for name, turns in dialogues.items():
         yield from dialogue_of("meld", path.name, name, (turns[number] for number in sorted(turns)))
 

@@ -7,6 +7,8 @@ import json
 import os
 import signal
 import time
+from multiprocessing.pool import ThreadPool
+from threading import Barrier
 
 import pytest
 
@@ -146,6 +148,40 @@ def test_a_dead_owner_holds_nothing(out, monkeypatch):
     time.sleep(0.4)
     put(out, NEW)
     assert texts(out) == NEW
+
+
+@pytest.mark.parametrize("local", [False, True], ids=["store", "local"])
+@pytest.mark.parametrize("left", ["nothing", "a set", "a dead owner"])
+def test_of_three_who_begin_at_once_one_goes_on(out, tmp_path, local, left):
+    """And the others are told who has the folder; never do all three stop."""
+    ended = int(in_another_process("import os; print(os.getpid())").stdout)
+    for number in range(10):
+        folder = tmp_path / str(number) if local else out / str(number)
+        if left != "nothing":
+            put(folder, OLD)
+        if left == "a dead owner" and not local:  # the system itself frees a local lock
+            with output_folder(folder, "toy"):
+                owner = json.loads((folder / ".run" / "lock").read_text())
+            write_text(folder / ".run" / "lock", json.dumps(owner | {"process": ended}))
+        together, tried = Barrier(3), Barrier(3)
+
+        def begin(_, folder=folder, together=together, tried=tried):
+            together.wait()
+            try:
+                with output_folder(folder, "toy") as held:
+                    tried.wait()
+                    write_text(held.prepare() / "README.md", "new")
+                    held.commit()
+                    return "won"
+            except FolderError as error:
+                tried.wait()
+                return str(error)
+
+        with ThreadPool(3) as threads:
+            said = sorted(threads.map(begin, range(3), chunksize=1))
+        assert said.count("won") == 1, said
+        assert all("is running in" in text or "has just begun in" in text for text in said if text != "won"), said
+        assert (folder / "README.md").read_text() == "new"
 
 
 @pytest.fixture

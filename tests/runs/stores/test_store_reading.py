@@ -208,6 +208,31 @@ def test_a_listing_that_grows_for_ever_is_told(tmp_path, monkeypatch):
             list(place_of("s3://b/k").below())
 
 
+def test_a_time_without_a_zone_is_told(tmp_path, monkeypatch):
+    pytest.importorskip("obstore")
+    monkeypatch.setattr("edos_dataset.runs.stores.store.WAIT", 0.001)
+    entry = "<Contents><Key>k/a.srt</Key><LastModified>2026-01-01T00:00:00</LastModified><ETag>x</ETag><Size>3</Size></Contents>"  # noqa: E501
+    page = f"<ListBucketResult><Name>b</Name><IsTruncated>false</IsTruncated>{entry}</ListBucketResult>"
+    with (
+        answering(200, page) as url,
+        pointing_to(aws(url), tmp_path),
+        pytest.raises(StoreError, match="cannot be used"),
+    ):
+        list(place_of("s3://b/k").below())
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_an_address_that_leads_to_itself_is_told(tmp_path, monkeypatch, status):
+    pytest.importorskip("obstore")
+    monkeypatch.setattr("edos_dataset.runs.stores.store.WAIT", 0.001)
+    uses = (lambda path: list(path.below()), lambda path: path.read_bytes(), lambda path: path.is_dir())
+    with answering(status, "", headers={"Location": "/"}) as url, pointing_to(aws(url), tmp_path):
+        for use in uses:
+            with pytest.raises((StoreError, OSError)) as told:
+                use(place_of("s3://b/k"))
+            assert "s3://b/k" in str(told.value)
+
+
 def test_a_body_that_trickles_is_given_up(tmp_path, monkeypatch):
     """A byte now and then is no sign of life: every answer has its time."""
     pytest.importorskip("obstore")
