@@ -2,7 +2,6 @@
 on the page of `edos_dataset.audits.label_page`.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from html import escape
@@ -20,6 +19,7 @@ from edos_dataset.augmentation.extended import COUNTS, METHODS, read_extended
 from edos_dataset.crowd.names import MISSING
 from edos_dataset.label_sets import label_set_of
 from edos_dataset.runs.shards import write_text
+from edos_dataset.runs.untrusted import json_of
 from edos_dataset.schema import EXTENDED
 from edos_dataset.wording import counted
 
@@ -58,7 +58,7 @@ def _steps_of(folder: Path) -> dict[int, list[dict[str, Any]]]:
     """Return the entries of each step in `extend.json`, one per round; nothing if the file is missing or damaged."""
     rounds: dict[int, list[dict[str, Any]]] = {}
     try:
-        for step in json.loads((folder / COUNTS).read_text(encoding="utf-8"))["steps"]:
+        for step in json_of((folder / COUNTS).read_bytes())["steps"]:
             rounds.setdefault(step["step"], []).append(step)
     except (OSError, ValueError, KeyError, TypeError):
         return {}

@@ -97,6 +97,8 @@ class Work:
             (worker,),
         ).fetchall()
         for number, hit, seen in rows:
+            if hit not in self.hits:  # the batch was rewritten after it
+                continue
             if seen >= moment - self.patience or self._taken(connection, moment).get(hit, 0) < self.batch.workers:
                 return str(hit)
             connection.execute("UPDATE assignments SET released = ? WHERE id = ?", (moment, number))
@@ -127,6 +129,11 @@ class Work:
         )
         return dict(rows.fetchall())
 
+    def _hit(self, name: str) -> Hit:
+        if name not in self.hits:
+            raise NotYoursError("this task was replaced by others: go back to the beginning")
+        return self.hits[name]
+
     def of_worker(self, worker: str, assignment: int) -> Assignment:
         """Return a worker's assignment, and record that the worker is active.
 
@@ -140,18 +147,18 @@ class Work:
             )
             query = "SELECT hit, finished, platform FROM assignments WHERE id = ?"
             hit, finished, platform = connection.execute(query, (assignment,)).fetchone()
-        return Assignment(assignment, self.hits[hit], finished is not None, platform)
+        return Assignment(assignment, self._hit(hit), finished is not None, platform)
 
-    def answered(self, assignment: int) -> dict[int, dict[str, Any]]:
+    def answered(self, assignment: Assignment) -> dict[int, dict[str, Any]]:
         """Return the latest answer to each item of an assignment, by the item's place: `value`, `typed`, `checked`."""
         rows = self.store.read(
             "SELECT number, assignment, place, value, typed, seconds, at, checked FROM answers WHERE assignment = ? "
             "ORDER BY number",
-            (assignment,),
+            (assignment.id,),
         )
         return {
             row.place: {"value": row.value, "typed": row.typed, "checked": row.checked > 0}
-            for row in (stored(self.store, *each) for each in rows)
+            for row in (stored(self.store, *each, items=assignment.hit.items) for each in rows)
         }
 
     def give(self, worker: str, assignment: int, given: Given) -> dict[str, Any]:
@@ -167,7 +174,7 @@ class Work:
         """
         with self.store.writing() as connection:
             hit, over = _of_worker(connection, worker, assignment)
-            item = _item(self.hits[hit], given.place)
+            item = _item(self._hit(hit), given.place)
             check_given(given, item, self.batch.labels)
             first = connection.execute(
                 "SELECT value FROM answers WHERE assignment = ? AND place = ?", (assignment, given.place)
@@ -188,7 +195,7 @@ class Work:
                     row,
                 )
             connection.execute("UPDATE assignments SET seen = ? WHERE id = ?", (now(), assignment))
-        return feedback(item, json.loads(value), given.check)
+        return feedback(item, json_of(str(value)), given.check)
 
     def finish(self, worker: str, assignment: int) -> int | None:
         """Submit an assignment, and return None; resubmitting is harmless.
@@ -201,7 +208,7 @@ class Work:
         with self.store.writing() as connection:
             hit, over = _of_worker(connection, worker, assignment)
             places = connection.execute("SELECT DISTINCT place FROM answers WHERE assignment = ?", (assignment,))
-            lacking = set(range(len(self.hits[hit].items))) - {place for (place,) in places}
+            lacking = set(range(len(self._hit(hit).items))) - {place for (place,) in places}
             if lacking:
                 if over:
                     raise NotYoursError(over)

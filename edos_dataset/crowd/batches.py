@@ -14,7 +14,7 @@ from edos_dataset.crowd.hits import Hit, read_hits, write_hits
 from edos_dataset.label_sets import DEFAULT, LabelSet, load_label_set
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.shards import write_text
-from edos_dataset.runs.untrusted import json_of
+from edos_dataset.runs.untrusted import json_of, shown
 
 Task = Literal["labelling", "judging"]
 
@@ -23,6 +23,8 @@ REWARD, BONUS = 0.4, 0.1
 """Reward per HIT and bonus for good work, in US dollars (EDOS, ethical considerations)."""
 WORKERS: Mapping[Task, int] = {"labelling": 3, "judging": 4}
 """Number of different workers per HIT (EDOS, Section 3.2; Xie & Pu, Appendix C)."""
+
+_MOST_WORKERS, _MOST_PAID = 10_000, 10_000
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,21 @@ class Batch:
     rules: Mapping[str, Any] = field(default_factory=dict)
     label_set: Mapping[str, Any] | None = None
     guideline: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check the settings, which a file may state."""
+        if type(self.workers) is not int or not 0 < self.workers <= _MOST_WORKERS:
+            raise ValueError(f"workers is {shown(self.workers)}, expected a number from 1 to {_MOST_WORKERS:,}")
+        for name, amount in (("reward", self.reward), ("bonus", self.bonus)):
+            if type(amount) not in (int, float) or not 0 <= amount <= _MOST_PAID:
+                raise ValueError(f"{name} is {shown(amount)}, expected US dollars from 0 to {_MOST_PAID:,}")
+        for name, given, kind in (
+            ("rules", self.rules, Mapping),
+            ("label_set", self.label_set, Mapping | None),
+            ("guideline", self.guideline, str | None),
+        ):
+            if not isinstance(given, kind):
+                raise ValueError(f"{name} is {shown(given)}")
 
     @property
     def labels(self) -> LabelSet:
@@ -100,7 +117,9 @@ def read_batch(folder: Path) -> Batch:
         digest, hits = record.pop("hits"), read_hits(folder / HITS)
         if record["kind"] not in WORKERS or digest != hash_json([hit.id for hit in hits]):
             raise ValueError(f"{HITS} has changed since it was written")
-        return Batch(hits=hits, **record)
+        batch = Batch(hits=hits, **record)
+        _ = batch.labels  # an own label set is checked
+        return batch
     except (OSError, TypeError, KeyError, AttributeError, ValueError) as error:
         raise ValueError(f"{folder} is a damaged batch ({error}): write it again with `edos crowd hits`") from error
 

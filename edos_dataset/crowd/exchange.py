@@ -17,6 +17,7 @@ from edos_dataset.crowd.names import EDOS
 from edos_dataset.crowd.text_files import csv_text, read_csv, restored
 from edos_dataset.label_sets import LabelSet
 from edos_dataset.runs.untrusted import UntrustedInputError, json_of, shown
+from edos_dataset.text import clipped
 
 _CENTURY = 3.2e9  # seconds
 
@@ -73,7 +74,7 @@ def answer_of(
     """
     asked = questions.get((hit, item))
     if asked is None:
-        raise ValueError(f"no question {item!r} of HIT {hit!r} in the batch; give the one that was exported")
+        raise ValueError(f"no question {shown(item)} of HIT {shown(hit)} in the batch; give the one that was exported")
     value: Value
     typed = fields.get("other", "").strip()
     if asked.kind in ("judge", "bonus"):
@@ -81,7 +82,9 @@ def answer_of(
         if not any(grades):
             return None
         if strange := [grade for grade in grades if grade not in GRADES]:
-            raise ValueError(f"a grade of {item!r} is {strange[0]!r}: expected {', '.join(GRADES)} for every reply")
+            raise ValueError(
+                f"a grade of {item!r} is {shown(strange[0])}: expected {', '.join(GRADES)} for every reply"
+            )
         return HitAnswer(hit, item, worker, grades, "", **facts)
     label = fields.get("label", "").strip()
     if label and label.lower() != OTHER:
@@ -178,7 +181,9 @@ def read_argilla(path: Path, questions: Questions, alias: Callable[[str], str]) 
                 if answer := answer_of(items, hit, item, alias(user), fields):
                     yield answer
     except (KeyError, TypeError, AttributeError, json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} is none of Argilla's records ({error!r}): give the folder of `to_disk`") from error
+        raise ValueError(
+            f"{path} is none of Argilla's records ({shown(error)}): give the folder of `to_disk`"
+        ) from error
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
 
@@ -300,7 +305,8 @@ def read_prolific(path: Path, questions: Questions, alias: Callable[[str], str])
         worker = _first(row, _PARTICIPANTS)
         if not worker or _HIT not in row or _ITEM not in row:
             raise ValueError(
-                f"{path}, line {line}: needs {_HIT}, {_ITEM} and participant_id; its columns are {', '.join(row)}"
+                f"{path}, line {line}: needs {_HIT}, {_ITEM} and participant_id; its columns are "
+                f"{clipped(', '.join(row), 200)}"
             )
         seconds = _number(_first(row, _SECONDS))
         try:
@@ -326,7 +332,7 @@ def read_mturk_table(path: Path, questions: Questions, alias: Callable[[str], st
         if not {"Input.hit", "WorkerId"} <= row.keys() or row["Input.hit"] not in hits:
             raise ValueError(
                 f"{path}, line {line}: needs WorkerId and Input.hit, a HIT of the batch, got "
-                f"{row.get('Input.hit', 'no such column')!r}; give the result file and the batch that was uploaded"
+                f"{shown(row.get('Input.hit', 'no such column'))}; give the result file and the batch that was uploaded"
             )
         if row.get("AssignmentStatus", "").lower() == "rejected":
             continue

@@ -17,6 +17,7 @@ from edos_dataset.crowd.names import EDOS
 from edos_dataset.crowd.text_files import read_objects
 from edos_dataset.label_sets import LabelSet
 from edos_dataset.runs.shards import write_text
+from edos_dataset.runs.untrusted import shown
 from edos_dataset.wording import counted
 
 GRADES = ("good", "okay", "bad")
@@ -139,7 +140,7 @@ def check_item(items: Mapping[tuple[str, str], Item], answer: HitAnswer) -> Item
         ValueError: there is no such item, or the answer does not fit its form.
     """
     item = items.get((answer.hit, answer.item))
-    where = f"the answer of {answer.worker!r} to item {answer.item!r} of HIT {answer.hit!r}"
+    where = f"the answer of {shown(answer.worker)} to item {shown(answer.item)} of HIT {shown(answer.hit)}"
     if item is None:
         raise ValueError(f"{where}: the batch has no such item; give the batch that was answered")
     judged = isinstance(answer.value, tuple)
@@ -225,6 +226,7 @@ def read_given(body: Mapping[str, Any]) -> Given:
         known = isinstance(body["id"], str) and type(body["place"]) is int and isinstance(typed, str | None)
         if not known or seconds != seconds:
             raise TypeError
+        (typed or "").encode()  # JSON allows half a character, the database doesn't
         return Given(body["id"], body["place"], body.get("value"), typed, seconds, body.get("check") is True)
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ValueError("this is no answer: give id, place, value, typed and seconds") from error

@@ -19,6 +19,7 @@ from edos_dataset.crowd.names import EDOS
 from edos_dataset.crowd.text_files import read_objects
 from edos_dataset.label_sets import BUILT_IN, DEFAULT, LabelSet, load_label_set
 from edos_dataset.runs.shards import write_text
+from edos_dataset.runs.untrusted import UntrustedInputError, json_of
 from edos_dataset.text import shown as shortened
 from edos_dataset.wording import counted
 
@@ -232,7 +233,7 @@ def read_hits(path: Path) -> list[Hit]:
         try:
             hit = Hit(str(row["id"]), tuple(_read_item(item) for item in row["items"]))
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{path}, line {number}: no HIT ({error!r}); write the batch anew") from error
+            raise ValueError(f"{path}, line {number}: no HIT ({shortened(error)}); write the batch anew") from error
         if hit.id in hits:
             raise ValueError(f"{path}, line {number}: the HIT {hit.id} occurs twice; remove one of them")
         hits[hit.id] = hit
@@ -244,8 +245,19 @@ def read_hits(path: Path) -> list[Hit]:
 def _read_item(row: Mapping[str, Any]) -> Item:
     if row["kind"] not in get_args(Kind):
         raise ValueError(f"kind is {row['kind']!r}, none of {', '.join(get_args(Kind))}")
-    turns, choices = tuple(map(str, row["turns"])), tuple(map(str, row["choices"]))
-    return Item(str(row["id"]), row["kind"], turns, choices, row["truth"], dict(row["facts"]))
+    (turns, choices), truth = (tuple(row[name]) for name in ("turns", "choices")), row["truth"]
+    if not all(isinstance(text, str) for text in (*turns, *choices)):
+        raise ValueError(f"turns and choices are {shortened([turns, choices])}, expected lists of texts")
+    if not isinstance(truth, str | None) or (row["kind"] == "bonus" and truth not in choices):
+        raise ValueError(f"truth is {shortened(truth)}, none of the choices")
+    facts = dict(row["facts"])
+    _check_speakers({"turns": turns, **facts})
+    if row["kind"] in ("judge", "bonus"):
+        models = [[_text({"model": name}, "model") for name in names] for names in facts["models"]]
+        if len(models) != len(choices):
+            raise ValueError(f"models are {shortened(models)}: give a list for each of the {len(choices)} choices")
+        facts["models"] = models
+    return Item(str(row["id"]), row["kind"], turns, choices, truth, facts)
 
 
 QUIZ = "quiz.jsonl"
@@ -284,6 +296,8 @@ def read_tasks(path: Path, labels: LabelSet = EDOS) -> list[dict[str, Any]]:
                 "label": _label(row.get("label", top[0]), labels),
                 "dialogue_id": str(row.get("dialogue_id", row["task"])),
             }
+            if "choices" in row:
+                found["choices"] = [_label(name, labels) for name in _texts(row, "choices")]
             _check_speakers(found)
         except ValueError as error:
             raise ValueError(f"{path}, line {number}: {error}; mend or remove the line") from error
@@ -395,8 +409,15 @@ def read_evaluation(records: Path, rows: Sequence[str] = ()) -> list[dict[str, A
     """
     if not (records / MATRIX).is_file():
         raise ValueError(f"{records} holds no {MATRIX}: give the folder of --records of evaluation/generation.py")
-    sets = json.loads((records / MATRIX).read_text(encoding="utf-8"))["sets"]
-    cells = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(records.glob("*--*.json"))]
+    try:
+        return _evaluated(records, rows)
+    except (KeyError, IndexError, TypeError, AttributeError, UntrustedInputError) as error:
+        raise ValueError(f"{records} holds damaged records ({shortened(error)}): measure the models again") from error
+
+
+def _evaluated(records: Path, rows: Sequence[str]) -> list[dict[str, Any]]:
+    sets = json_of((records / MATRIX).read_bytes())["sets"]
+    cells = [json_of(path.read_bytes()) for path in sorted(records.glob("*--*.json"))]
     cells = [cell for cell in cells if cell["digest"] == sets.get(cell["set"], {}).get("digest")]
     wanted = _wanted_rows(records, list(dict.fromkeys(cell["row"] for cell in cells)), rows)
     answers = {(cell["set"], cell["row"]): cell["answers"] for cell in cells}
@@ -404,9 +425,9 @@ def read_evaluation(records: Path, rows: Sequence[str] = ()) -> list[dict[str, A
         {
             "dialogue_id": f"{name}#{number}",
             "set": name,
-            "turns": list(context["turns"]),
-            "answers": [{"model": row, "text": answers[name, row][number]} for row in wanted],
-            "truth": context["truth"],
+            "turns": _texts(context, "turns"),
+            "answers": [{"model": row, "text": _text({"text": answers[name, row][number]}, "text")} for row in wanted],
+            "truth": _text(context, "truth"),
         }
         for name, content in sets.items()
         if all((name, row) in answers for row in wanted)  # skip test sets on which some were not measured
@@ -426,7 +447,8 @@ def _wanted_rows(records: Path, known: Sequence[str], rows: Sequence[str]) -> li
 
 def _dialogue(row: Mapping[str, Any]) -> dict[str, Any]:
     given = row.get("turns")
-    turns = [turn["text"] if isinstance(turn, dict) and "text" in turn else turn for turn in given or []]
+    listed = given if isinstance(given, list) else []
+    turns = [turn["text"] if isinstance(turn, dict) and "text" in turn else turn for turn in listed]
     found = {"dialogue_id": _text(row, "dialogue_id"), "turns": _texts({"turns": turns}, "turns")}
     return found | {key: _text(row, key) for key in ("truth", "set") if row.get(key) is not None}
 

@@ -14,7 +14,7 @@ from edos_dataset.crowd.hit_answers import HitAnswer, HitAnswers, Value, check_i
 from edos_dataset.crowd.hits import Hit, Item
 from edos_dataset.crowd.names import EDOS, MISSING, read_answer
 from edos_dataset.label_sets import LabelSet
-from edos_dataset.runs.untrusted import UntrustedInputError, read_yaml
+from edos_dataset.runs.untrusted import UntrustedInputError, read_yaml, shown
 from edos_dataset.wording import counted
 
 
@@ -58,12 +58,13 @@ class QualityRules:
         for entry in fields(self):
             value = getattr(self, entry.name)
             if entry.name == "countries":
-                right = all(isinstance(code, str) and len(code) == 2 and code.isupper() for code in value)
+                codes = value if isinstance(value, tuple) else [None]
+                right = all(isinstance(code, str) and len(code) == 2 and code.isupper() for code in codes)
             else:
                 right = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
             if not right:
                 expected = "codes such as US, GB" if entry.name == "countries" else "a number from 0"
-                raise ValueError(f"the quality rule {entry.name} is {value!r}: expected {expected}")
+                raise ValueError(f"the quality rule {entry.name} is {shown(value)}: expected {expected}")
         if self.same_position > 1 or self.least_quiz_share > 1 or self.least_approval > 100:
             raise ValueError("shares are from 0 to 1, and least_approval from 0 to 100 percent")
 

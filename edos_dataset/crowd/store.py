@@ -31,6 +31,19 @@ CREATE TABLE IF NOT EXISTS answers (
     place INTEGER NOT NULL, value TEXT, typed TEXT, seconds REAL NOT NULL, checked INTEGER NOT NULL, at REAL NOT NULL);
 CREATE INDEX IF NOT EXISTS answers_of_assignment ON answers (assignment);
 """
+_NUMBER, _NONE = "('integer', 'real')", "('integer', 'real', 'null')"
+_STRANGE = f"""
+SELECT 'assignments', rowid FROM assignments WHERE typeof(id) != 'integer' OR typeof(hit) != 'text'
+    OR typeof(worker) != 'text' OR typeof(platform) NOT IN ('text', 'null') OR typeof(began) NOT IN {_NUMBER}
+    OR typeof(seen) NOT IN {_NUMBER} OR typeof(finished) NOT IN {_NONE} OR typeof(released) NOT IN {_NONE}
+UNION ALL SELECT 'workers', rowid FROM workers WHERE typeof(id) != 'text' OR typeof(token) != 'text'
+    OR typeof(origin) != 'text' OR typeof(consented) NOT IN {_NONE}
+UNION ALL SELECT 'meta', rowid FROM meta WHERE typeof(value) != 'text'
+UNION ALL SELECT given, assignment + place + value + typed + seconds + checked + at FROM answers WHERE number IS NULL
+"""
+"""Rows of types that this package never writes, as SQLite's columns hold values of any; those of `answers` are checked
+where they are read (`assignments.stored`), but its columns must be there.
+"""
 _FORM = "1"
 _BUSY = 30.0  # seconds to wait for another writer
 
@@ -69,9 +82,14 @@ class Store:
                     ("salt", secrets.token_hex(16)),
                 ):
                     connection.execute("INSERT OR IGNORE INTO meta VALUES (?, ?)", (name, value))
+            strange = self.read(_STRANGE)
             self._meta = dict(self.read("SELECT name, value FROM meta"))
+        except DamagedError:
+            raise
         except sqlite3.DatabaseError as error:
             raise ValueError(f"{path} is no file of answers ({error}): move it away") from error
+        if strange:
+            raise DamagedError(path, "the row {1} of {0}".format(*strange[0]))
         if self._meta["form"] != _FORM:
             raise ValueError(f"{path} was written by another version of this package: answer with that one")
 

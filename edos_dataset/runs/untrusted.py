@@ -6,6 +6,7 @@ objects. Only plain data are read here: mappings, lists, texts, numbers, dates, 
 
 import json
 import pickle
+import re
 import sys
 from collections.abc import Hashable
 from functools import lru_cache
@@ -22,6 +23,8 @@ MOST_LEVELS = 32
 _LONGEST_NUMBER = 40
 _LONGEST_SHOWN = 200
 _INT64 = 1 << 63
+_HALF = re.compile(rb"\\u[dD][89a-fA-F]")
+"""One half of a character beyond 16 bits, as JSON may write it; the other half should follow."""
 
 
 class UntrustedInputError(ValueError):
@@ -127,12 +130,17 @@ def json_of(text: str | bytes) -> Any:  # noqa: ANN401 - a JSON text may hold an
     """Return the value of a JSON text.
 
     Raises:
-        UntrustedInputError: it is not JSON, or is nested too deeply.
+        UntrustedInputError: it is not JSON, is nested too deeply, or a text in it has half of a character.
     """
     try:
-        return json.loads(text)
+        value = json.loads(text)
+        if _HALF.search(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")):
+            json.dumps(value, ensure_ascii=False).encode()  # JSON allows half a surrogate pair, UTF-8 doesn't
+        return value
     except RecursionError as error:
         raise UntrustedInputError("brackets within brackets, too deep to be read") from error
+    except UnicodeEncodeError as error:
+        raise UntrustedInputError(f"half of a character, {shown(error.object[error.start : error.end])}") from error
     except ValueError as error:  # also for bytes that are not UTF-8 and numbers of thousands of digits
         raise UntrustedInputError(clipped(str(error), _LONGEST_SHOWN)) from error
 

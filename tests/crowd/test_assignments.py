@@ -54,7 +54,7 @@ def test_who_is_long_away_loses_the_place_only_to_somebody_else(work, people, mo
     assert with_another.hit.id != first.hit.id
     with pytest.raises(NotYoursError, match="long away"):
         work.give("w0", first.id, given(1, "sad"))
-    assert work.answered(first.id)[0]["value"] == "sad", "what was answered is kept"
+    assert work.answered(first)[0]["value"] == "sad", "what was answered is kept"
 
 
 def test_an_answer_counts_once_and_a_later_one_replaces_it(work):
@@ -65,7 +65,7 @@ def test_an_answer_counts_once_and_a_later_one_replaces_it(work):
         assert list(pool.map(lambda _: work.give("w0", mine.id, answer), range(8))) == [{}] * 8
     assert work.store.read("SELECT count(*) FROM answers") == [(1,)]
     work.give("w0", mine.id, given(place, None, "weary"))
-    assert work.answered(mine.id)[place] == {"value": None, "typed": "weary", "checked": False}
+    assert work.answered(mine)[place] == {"value": None, "typed": "weary", "checked": False}
     with pytest.raises(ValueError, match="that of another one"):
         work.give("w0", mine.id, replace(answer, place=(place + 1) % 4))
     with pytest.raises(NotYoursError, match="not a task of yours"):
@@ -77,7 +77,7 @@ def test_of_a_quiz_question_the_first_answer_counts_and_the_right_one_is_told(wo
     place = next(place for place, item in enumerate(mine.hit.items) if item.kind == "quiz")
     assert work.give("w0", mine.id, given(place, "proud")) == {"right": False, "truth": "sad"}
     assert work.give("w0", mine.id, given(place, "sad")) == {"right": False, "truth": "sad"}
-    assert work.answered(mine.id)[place]["value"] == "proud"
+    assert work.answered(mine)[place]["value"] == "proud"
 
 
 def test_a_complete_hit_is_submitted_and_then_closed_except_for_repeats(work):
@@ -126,7 +126,7 @@ def test_what_is_no_answer_is_refused(work, answer):
     mine = work.hand_out("w0")
     with pytest.raises(ValueError, match=r".") as caught:
         work.give("w0", mine.id, answer)
-    assert not isinstance(caught.value, NotYoursError) and work.answered(mine.id) == {}
+    assert not isinstance(caught.value, NotYoursError) and work.answered(mine) == {}
 
 
 @pytest.mark.parametrize("value", [["good"] * 3, ["good"] * 4 + ["fine"], "good", None, [["good"]] * 5])

@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 
 from edos_dataset.cli.app import app
 
-TARGETS = 10
+TARGETS = 16
 """Tests in tests/fuzz, which share the time; the readers count as one."""
 SECONDS = float(os.environ.get("EDOS_FUZZ_SECONDS", "18")) / TARGETS
 SEED = int(os.environ.get("EDOS_FUZZ_SEED", "0"))

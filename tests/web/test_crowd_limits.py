@@ -97,7 +97,45 @@ def test_answers_that_this_package_never_wrote_are_told(work, client, column, va
     if column != "typed":
         with pytest.raises(ValueError, match="the answer with the number 1 is none"):
             progress(work)
-    assert client.get("/api/hit/1").status_code == (200 if value == 99 else 400)
+    for page in ("/api/hit/1", "/done/1"):
+        with sqlite3.connect(work.store.path) as connection:
+            connection.execute("UPDATE assignments SET finished = ?", (None if "hit" in page else 1.0,))
+        assert client.get(page).status_code == 400
+
+
+STRANGE = [
+    "UPDATE assignments SET seen = x'ff'",
+    "UPDATE assignments SET finished = 'yesterday'",
+    "UPDATE assignments SET hit = x'00'",
+    "UPDATE workers SET consented = 'x'",
+    "UPDATE meta SET value = x'ff' WHERE name = 'secret'",
+    "ALTER TABLE answers RENAME COLUMN typed TO written",
+]
+
+
+@pytest.mark.parametrize("change", STRANGE)
+def test_a_file_with_values_of_other_types_is_not_served(work, client, change):
+    opened(client)
+    with sqlite3.connect(work.store.path) as connection:
+        connection.execute(change)
+    with pytest.raises(ValueError, match="is damaged|no file of answers"):
+        Store(work.store.path)
+
+
+def test_a_task_of_a_batch_that_was_rewritten_is_not_shown(work, client):
+    _, answer = opened(client)
+    with sqlite3.connect(work.store.path) as connection:
+        connection.execute("UPDATE assignments SET hit = 'elsewhere'")
+    assert client.get("/api/hit/1").status_code == answer(0, "sad").status_code == 409
+    assert client.get("/").url.path == "/work/2"
+    assert progress(work)["open"] == 1
+
+
+def test_half_a_character_is_no_label_of_ones_own(client):
+    opened(client)
+    body = '{"assignment": 1, "place": 0, "value": null, "typed": "\\ud800", "id": "' + "0" * 32 + '"}'
+    sent = client.post("/api/answer", content=body, headers={"x-csrf-token": csrf(client.get("/work/1"))})
+    assert sent.status_code == 400 and "this is no answer" in sent.json()["error"]
 
 
 def test_grades_that_are_too_few_are_told(tmp_path):

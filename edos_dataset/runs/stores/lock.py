@@ -19,6 +19,7 @@ from uuid import uuid4
 
 from edos_dataset.runs.stores.paths import RemotePath
 from edos_dataset.runs.stores.store import Status, StoreError
+from edos_dataset.runs.untrusted import json_of
 
 BEAT, DEAD = 10.0, 60.0
 """Seconds between two heartbeats, and seconds without a heartbeat after which an owner counts as dead."""
@@ -101,7 +102,7 @@ class StoreLock:
 
     def _read(self) -> dict[str, Any]:
         try:
-            content = json.loads(self.path.read_bytes())
+            content = json_of(self.path.read_bytes())
             return content if isinstance(content, dict) else {}
         except (OSError, ValueError):
             return {}

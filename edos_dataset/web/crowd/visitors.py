@@ -253,7 +253,7 @@ class Workers:
             return see(f"/work/{assignment.id}")
         worker = self._sessions.worker(request).id
         code = self._work.store.sign("done", str(assignment.id))[:10]
-        answers = self._work.answered(assignment.id)
+        answers = self._work.answered(assignment)
         return pages.done_page(self._batch, assignment, answers, code, self._work.left(worker))
 
     def hit(self, request: Request) -> Response:
@@ -261,7 +261,7 @@ class Workers:
         from starlette.responses import JSONResponse
 
         assignment = self._assignment(request)
-        return JSONResponse(pages.content(self._batch, assignment, self._work.answered(assignment.id)))
+        return JSONResponse(pages.content(self._batch, assignment, self._work.answered(assignment)))
 
     def answer(self, request: Request) -> Response:
         """Store an answer."""
