@@ -120,8 +120,8 @@ class Store:
         Raises:
             ValueError: the file is damaged.
         """
-        connection = self._connection
         with self._readable():
+            connection = self._connection
             connection.execute("BEGIN IMMEDIATE")
             try:
                 yield connection
@@ -137,7 +137,7 @@ class Store:
             yield
         except (sqlite3.IntegrityError, sqlite3.OperationalError):
             raise
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a text, or a message on one, may be no UTF-8
             raise DamagedError(self.path, str(error)) from error
 
     def sign(self, *parts: str) -> str:

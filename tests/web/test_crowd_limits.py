@@ -167,6 +167,15 @@ def test_a_page_of_the_file_that_is_damaged_late_is_told(tmp_path):
         fresh.read("SELECT * FROM answers")
 
 
+def test_a_schema_that_is_no_text_is_told(tmp_path):
+    store = Store(tmp_path / "answers.sqlite")
+    store.read("PRAGMA wal_checkpoint(TRUNCATE)")
+    damaged = tmp_path / "damaged.sqlite"
+    damaged.write_bytes(store.path.read_bytes().replace(b"ON answers (", b"\x80N answers ("))
+    with pytest.raises(ValueError, match="is damaged|no file of answers"):
+        Store(damaged)
+
+
 @pytest.fixture
 def port():
     async def app(scope, receive, send):

@@ -25,7 +25,7 @@ async function refresh() {
   byId("done").max = told.wanted;
   byId("done").value = told.assignments;
   byId("figures").replaceChildren(
-    figure("HITs that are done", told.done + " of " + told.hits), figure("assignments handed in", told.assignments + " of " + told.wanted), figure("being worked on", told.open), figure("left lying", told.left),
+    figure("HITs that are done", told.done + " of " + told.hits), figure("assignments handed in", told.assignments + " of " + told.wanted), figure("being worked on", told.open), figure("abandoned", told.left),
     figure("answers", told.answers), figure("answered by two or more", agreement.tasks || 0), figure("pairs that agree", share(agreement.pairwise_agreement)), figure("Fleiss’ kappa", share(agreement.fleiss_kappa)),
     figure("a HIT takes (median)", minutes(told.seconds)), figure("cost so far", told.cost.toFixed(2) + " US$"), figure("bonuses in it", told.bonuses),
   );
