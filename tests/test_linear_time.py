@@ -16,6 +16,7 @@ import edos_dataset
 from edos_dataset.cleaning import captions
 from edos_dataset.cleaning import captions as markup
 from edos_dataset.crowd.selection import Readability
+from edos_dataset.generation.safety import danger_in
 from edos_dataset.languages.detection import contradict_language, guess_language
 from edos_dataset.segmentation.books.manner import manner_of
 from edos_dataset.segmentation.books.rules import load_rules
@@ -34,9 +35,10 @@ from training.transcripts.speakers import read_cues
 ROOT = Path(edos_dataset.__file__).parent
 ANCHORED = {"match", "fullmatch"}
 BUILT = {  # modules that build an expression when they run, of text that is escaped: nothing in it repeats
-    # (that of `manner` repeats words; it reads 160 characters, and `manner_of` is run below)
+    # (that of `manner` repeats words; it reads 160 characters; `manner_of` and `danger_in` are run below)
     "edos_dataset.cleaning.pseudonyms",
     "edos_dataset.crowd.answers",
+    "edos_dataset.generation.safety",
     "edos_dataset.runs.shards",
     "edos_dataset.segmentation.books.manner",
     "edos_dataset.segmentation.books.paragraphs",
@@ -265,6 +267,7 @@ FUNCTIONS = {
     "contradict_language": lambda text: contradict_language([text], "en"),
     "read_cues": read_cues,
     "manner_of": lambda text: manner_of(text, [f"said, with {text}", text], ["said"], load_rules("en")),
+    "danger_in": danger_in,
     "readability": lambda text: Readability({}).score([text]),
     **READERS,
 }

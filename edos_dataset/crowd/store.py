@@ -58,6 +58,10 @@ class DamagedError(ValueError):
         )
 
 
+class _NoDatabaseError(Exception):
+    """The file is of another program."""
+
+
 class Store:
     """The database of a batch's answers.
 
@@ -84,9 +88,7 @@ class Store:
                     connection.execute("INSERT OR IGNORE INTO meta VALUES (?, ?)", (name, value))
             strange = self.read(_STRANGE)
             self._meta = dict(self.read("SELECT name, value FROM meta"))
-        except DamagedError:
-            raise
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, _NoDatabaseError) as error:
             raise ValueError(f"{path} is no file of answers ({error}): move it away") from error
         if strange:
             raise DamagedError(path, "the row {1} of {0}".format(*strange[0]))
@@ -138,6 +140,8 @@ class Store:
         except (sqlite3.IntegrityError, sqlite3.OperationalError):
             raise
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a text, or a message on one, may be no UTF-8
+            if "not a database" in str(error):
+                raise _NoDatabaseError(str(error)) from error
             raise DamagedError(self.path, str(error)) from error
 
     def sign(self, *parts: str) -> str:
