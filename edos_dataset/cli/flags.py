@@ -1,5 +1,6 @@
 """Options that would be ignored beside other arguments: they are refused, with the reason, before anything is read."""
 
+import re
 from collections.abc import Callable, Mapping
 from copy import copy
 from pathlib import Path
@@ -10,6 +11,8 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from edos_dataset.cli.console import silent
 from edos_dataset.commands.progress import announce
+
+_ADDRESS = re.compile(r"[a-z][a-z0-9]+:/")
 
 Given = Mapping[str, Any]
 """The parameters of a command, by name."""
@@ -107,7 +110,7 @@ def _audits_dialogues(given: Given) -> bool:
 
 def _rates(given: Given) -> bool:
     """Return whether `edos audit` reads judgements."""
-    return not given["sources"][0].is_dir()
+    return bool(given["sources"][0].is_file())
 
 
 _OF_FILES = ("column", "id_column", "speaker_column", "time_column", "one_dialogue", "keep_system", "skip_bad", "form")
@@ -249,6 +252,7 @@ class Command(TyperCommand):
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - as above
         """Check the options, and run the command."""
+        ctx.params.update({name: _with_addresses(value) for name, value in ctx.params.items()})
         path = path_of(ctx)
         if path in SLOW and not silent():
             announce(None, f"edos {path}: starting")
@@ -278,6 +282,21 @@ def _in_two_columns(command: _C, ctx: Any) -> _C:  # noqa: ANN401 - as above
     shown, options = copy(command), [_in_one_column(each) for each in command.get_params(ctx)]
     vars(shown)["get_params"] = lambda ctx: options
     return shown
+
+
+def _with_addresses(value: Any) -> Any:  # noqa: ANN401 - any parameter
+    """Return a path that is the address of a store, of which `Path` makes `s3:/bucket`, as a path in that store."""
+    if isinstance(value, list):
+        return [_with_addresses(each) for each in value]
+    if not isinstance(value, Path) or not _ADDRESS.match(str(value)):
+        return value
+    from edos_dataset.runs.stores.paths import place_of
+    from edos_dataset.runs.stores.store import StoreError
+
+    try:
+        return place_of(value)
+    except StoreError:  # the command says what is wrong with it
+        return value
 
 
 def _in_one_column(param: Any) -> Any:  # noqa: ANN401 - as above

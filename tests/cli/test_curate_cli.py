@@ -44,6 +44,18 @@ def test_dry_run_counts_and_writes_nothing(films):
     assert guess["seconds"] > 0 and guess["disk"] > 10_000
 
 
+def test_addresses_of_stores_are_shown_as_they_are_given(films, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = edos("curate", films / "srt", "--out", "memory://sets/edos", "--no-labels", "--limit", "1", "--workers", "1")
+    assert "edos report memory://sets/edos --out report.html" in done.stdout, done.stderr
+    exported = edos("export", "memory://sets/edos", "--to", "csv", "--out", "memory://sets/turns.csv")
+    assert ": memory://sets/turns.csv" in exported.stdout
+    page = edos("audit", "memory://sets/edos", "--dialogues", "2", "--out", "page.html")
+    assert page.exit_code == 0 and "page.html: judge by keys" in page.stdout, page.stderr
+    absent = edos("audit", "memory://sets/none", "--out", "other.html")
+    assert absent.exit_code == 1 and "there is no file or folder memory://sets/none" in absent.stderr
+
+
 def test_limit_and_inspect(films):
     done = edos("curate", "films", "--out", "edos", "--no-labels", "--limit", 12, "--workers", 1, "--max-bad", 1)
     assert done.exit_code == 0
