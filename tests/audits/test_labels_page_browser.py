@@ -73,9 +73,9 @@ def download(page, folder):
 
 def test_keys_judge_own_labels_are_given_and_the_download_is_counted(visit, tmp_path):
     page = visit()
-    assert (at(page), said(page), evidence(page).is_visible()) == (1, "not judged · 0 of 6 judged", False)
+    assert (at(page), said(page), evidence(page).is_visible()) == (1, "not judged · 0 of 6 random turns judged", False)
     press(page, "r")
-    assert (at(page), said(page)) == (2, "not judged · 1 of 6 judged"), "after right comes the next one"
+    assert (at(page), said(page)) == (2, "not judged · 1 of 6 random turns judged"), "after right comes the next one"
     press(page, "2")
     assert not evidence(page).is_visible(), "nor does the model tell before the reader has"
     press(page, "l", "o", "n")
@@ -85,15 +85,15 @@ def test_keys_judge_own_labels_are_given_and_the_download_is_counted(visit, tmp_
     press(page, "w", "Enter")
     assert at(page) == 4, "Enter alone goes on without a label"
     press(page, "?", "ArrowLeft", "ArrowLeft", "ArrowLeft")
-    assert (at(page), said(page), evidence(page).is_visible()) == (2, "wrong, rather lonely · 4 of 6 judged", True)
+    assert (at(page), said(page), evidence(page).is_visible()) == (2, "wrong, rather lonely · 4 of 6 random turns judged", True)
     assert "label by toy@1, confidence" in evidence(page).inner_text()
     press(page, "u")
-    assert at(page) == 4 and said(page) == "not judged · 3 of 6 judged", "the last one is taken back"
+    assert at(page) == 4 and said(page) == "not judged · 3 of 6 random turns judged", "the last one is taken back"
 
     page.reload()
     assert at(page) == 4
     page.get_by_label("reader").fill("Ann wru?")
-    assert said(page) == "not judged · 3 of 6 judged", "what is typed judges nothing"
+    assert said(page) == "not judged · 3 of 6 random turns judged", "what is typed judges nothing"
     path = download(page, tmp_path)
     saved = json.loads(path.read_text(encoding="utf-8"))
     assert [(one["verdict"], one.get("own")) for one in saved["judgements"]] == [

@@ -17,8 +17,9 @@ function filmsSection() {
   if (first.films) {
     const { unlike_all: rows, dialogues_a_film: spread, least_turns: least } = first.films;
     content.push(el("p", {}, `Dialogues a film: ${Object.entries(spread).map(([name, number]) => `${name} ${count(number)}`).join(", ")}.` + (first.sizes.films_estimated ? ` The films below are among ${count(first.films.drawn)} drawn by chance.` : "")),
-      table(`Films of ${least} labelled turns or more whose labels are least like those of all`, [["film"], numbered("dialogues"), numbered("turns"), numbered("KL from all"), ["labels above their share", "words"]],
-        rows.map((one) => [one.film, count(one.dialogues), count(one.turns), fixed(one.kl, 3), one.most.map((label) => first.labels.names[label]).join(", ") || "–"])));
+      rows.length ? table(`Films of ${least} labelled turns or more whose labels are least like those of all`, [["film"], numbered("dialogues"), numbered("turns"), numbered("KL from all"), ["labels above their share", "words"]],
+        rows.map((one) => [one.film, count(one.dialogues), count(one.turns), fixed(one.kl, 3), one.most.map((label) => first.labels.names[label]).join(", ") || "–"])) :
+        el("p", { class: "soft" }, `No film has ${least} labelled turns, from which on films are compared.`));
   }
   if (content.length) section("films", "Films and years", ...content);
 }
