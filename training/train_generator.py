@@ -35,6 +35,7 @@ from edos_dataset.schema import SPLITS
 from training.generator.corpus import load_corpus
 from training.generator.fit import fit, target_counts, updates_of
 from training.generator.model import begin_at_frequencies, build_learner
+from training.generator.pairs import without_overlap
 from training.generator.recipe import GeneratorRecipe, read_recipe
 from training.generator.results import write_results
 from training.loop import remove_checkpoints, start_processes
@@ -89,6 +90,8 @@ def train(recipe: GeneratorRecipe, accelerator: Accelerator, arguments: argparse
         set_seed(recipe.seed)
         learner = build_learner(recipe, corpus.parts["train"], arguments.start, arguments.out)
     parts = {split: learner.task.pairs(corpus.parts[split], recipe) for split in SPLITS}
+    if recipe.drop_overlap:
+        parts["train"] = without_overlap(parts["train"], corpus.parts["train"], corpus.parts["test"])
     if empty := [split for split, part in parts.items() if not len(part)]:
         raise ValueError(f"no pair is left for {' and '.join(empty)}: raise max_tokens, {recipe.max_tokens} now")
     if recipe.first_bias == "frequencies" and isinstance(learner.model, ResponseModel) and arguments.start is None:

@@ -117,6 +117,7 @@ class Counts:
         dialogues, turns, tokens: Split → number.
         turns_of_dialogue, tokens_of_turn, tokens_of_dialogue: Histograms with one bin per length.
         places: [PLACES, labels + 1] turns by position and label; the last column is for unlabelled turns.
+        last_turns: [labels + 1] the same for the last turns of dialogues.
         transitions: [labels, labels] counts of the column's label in the turn after the row's label.
         flows: [labels of the first turn, FLOW_TURNS - 1, labels, labels] the same over the first turns.
         confidence: [labels, BINS] turns; `confidence_sums`: [labels] sums of their confidences.
@@ -143,6 +144,7 @@ class Counts:
     def __post_init__(self) -> None:
         size = self.labels
         self.places: Ints = np.zeros((PLACES, size + 1), np.int64)
+        self.last_turns: Ints = np.zeros(size + 1, np.int64)
         self.transitions: Ints = np.zeros((size, size), np.int64)
         self.flows: Ints = np.zeros((size, FLOW_TURNS - 1, size, size), np.int64)
         self.confidence: Ints = np.zeros((size, BINS), np.int64)
@@ -202,6 +204,8 @@ class Counts:
         column = np.where(labels == NONE, size, labels)
         cells = place.clip(max=PLACES - 1) * (size + 1) + column
         self.places += np.bincount(cells, minlength=self.places.size).reshape(self.places.shape)
+        ends = batch.offsets[1:][np.diff(batch.offsets) > 0] - 1
+        self.last_turns += np.bincount(column[ends], minlength=size + 1)
         after = np.flatnonzero((place > 0) & (labels != NONE))
         after = after[labels[after - 1] != NONE]
         pairs = labels[after - 1] * size + labels[after]

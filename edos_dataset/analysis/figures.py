@@ -106,6 +106,7 @@ def data_figures(counts: Counts, labels: LabelSystem) -> dict[str, Any]:
         },
         **_labels(counts, labels),
         "places": {"last_stands_for": f"{PLACES} and later", "turns": counts.places.tolist()},
+        "last_turns": counts.last_turns.tolist(),
         "transitions": counts.transitions.tolist(),
         "surprising": surprising(counts.transitions, labels.names),
         "flow": _flow(counts.flows),

@@ -56,6 +56,11 @@ def test_labels_by_place(counts):
     assert plain(counts.places) == found
 
 
+def test_labels_of_last_turns(counts):
+    last = [row["turns"][-1]["label"] for row in EVERY]
+    assert plain(counts.last_turns) == Counter((41 if label is None else label,) for label in last)
+
+
 def test_transitions_and_flows(counts):
     pairs, flows = Counter(), Counter()
     for row in EVERY:

@@ -24,7 +24,6 @@ from edos_dataset.releases.raw import Reject, read_conversations, read_splits
 from edos_dataset.runs.folder import config_files
 from edos_dataset.runs.shards import read_pieces, read_shard, write_shard
 from edos_dataset.schema import SPLITS
-from edos_dataset.text import normalise
 from training.caches import key_of
 from training.generator.recipe import GeneratorRecipe
 
@@ -276,8 +275,6 @@ def load_corpus(recipe: GeneratorRecipe, data_dir: Path | None, dialogues: str |
         )
     whole = pa.concat_tables(tables)
     parts = {split: whole.filter(pc.equal(whole["split"], split)) for split in SPLITS}
-    if recipe.drop_overlap:
-        parts["train"] = _without_texts(parts["train"], [parts[split] for split in SPLITS[1:]])
     if empty := [split for split, part in parts.items() if not len(part)]:
         raise ValueError(
             f"{' and '.join(recipe.data)}: no dialogue for {' and '.join(empty)}, of {len(whole)} in all: give more "
@@ -289,16 +286,6 @@ def load_corpus(recipe: GeneratorRecipe, data_dir: Path | None, dialogues: str |
 def _without(table: pa.Table, others: pa.Table) -> pa.Table:
     """Return conversations without those of another table, by their ids."""
     return table.filter(pc.invert(pc.is_in(table["dialogue_id"], others["dialogue_id"].combine_chunks())))
-
-
-def _without_texts(table: pa.Table, others: Sequence[pa.Table]) -> pa.Table:
-    """Return conversations whose normalised texts are not those of a conversation in other tables."""
-    taken = {_plain(texts) for other in others for texts in other["texts"].to_pylist()}
-    return table.filter(pa.array([_plain(texts) not in taken for texts in table["texts"].to_pylist()], pa.bool_()))
-
-
-def _plain(texts: Sequence[str]) -> str:
-    return "\n".join(map(normalise, texts))
 
 
 def with_labels(table: pa.Table, recipe: GeneratorRecipe, name: str, cache: Path) -> tuple[pa.Table, str]:

@@ -3,9 +3,10 @@ it.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,7 @@ import pyarrow as pa
 from transformers import PreTrainedTokenizerBase
 
 from edos_dataset.arrays import Ints
+from edos_dataset.text import normalise
 from training.generator.recipe import GeneratorRecipe
 
 _AT_ONCE = 20_000
@@ -124,6 +126,21 @@ def pairs_of(
         max_tokens,
         {"answer too long": int(long_answer.sum()), "history too long": int(long_history.sum())},
     )
+
+
+def without_overlap(pairs: Pairs, table: pa.Table, tested: pa.Table) -> Pairs:
+    """Return training pairs without those whose last two turns also follow each other in a test dialogue.
+
+    Args:
+        pairs: of `table`.
+        table: CONVERSATIONS of the training split.
+        tested: CONVERSATIONS of the test split.
+    """
+    taken = {pair for texts in tested["texts"].to_pylist() for pair in pairwise(map(normalise, texts))}
+    texts = [normalise(text) for text in table["texts"].combine_chunks().flatten().to_pylist()]
+    fresh = np.array([(texts[answer - 1], texts[answer]) not in taken for answer in pairs.answer.tolist()], bool)
+    left_out = pairs.left_out | {"also tested": int((~fresh).sum())}
+    return replace(pairs, first=pairs.first[fresh], answer=pairs.answer[fresh], left_out=left_out)
 
 
 def _tokenised(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase) -> tuple[npt.NDArray[np.int32], Ints]:

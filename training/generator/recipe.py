@@ -33,7 +33,8 @@ class GeneratorRecipe:
         relabel: label all turns with it, including labelled ones.
         without: config of `--dialogues` whose dialogues are left out of the others, as the papers train on those of
             OpenSubtitles that are not in EDOS; null for none.
-        drop_overlap: leave training dialogues out whose texts are also those of a validation or test dialogue.
+        drop_overlap: leave training pairs out whose last two turns also follow each other in a test dialogue; for our
+            own models.
         split_seed: seed of the split by documents, if the data state none.
         max_tokens: maximum length of a history, and of an answer.
         history_turns: maximum number of turns of a history; null for all that fit in `max_tokens`.
@@ -170,12 +171,20 @@ def _check(recipe: GeneratorRecipe, path: Path) -> None:
         raise RecipeError(f"{path}: data names no source, such as empathetic_dialogues or edos")
     if recipe.history_turns is not None and recipe.history_turns < 1:
         raise RecipeError(f"{path}: history_turns must be at least 1, or null for all, got {recipe.history_turns}")
-    if recipe.kind in OF_OTHERS and not recipe.base_model:
-        raise RecipeError(f"{path}: kind {recipe.kind} needs a base_model, a Hub id or a folder")
-    if recipe.kind not in OF_OTHERS and recipe.base_model:
-        raise RecipeError(f"{path}: kind {recipe.kind} has no base_model: leave it out, or give --start")
     if not recipe.learning_rate > 0:
         raise RecipeError(f"{path}: learning_rate must be above 0, got {recipe.learning_rate}")
+    _check_kind(recipe, path)
+
+
+def _check_kind(recipe: GeneratorRecipe, path: Path) -> None:
+    """Check what is only for models of ours, or only for those of others."""
+    of_others = recipe.kind in OF_OTHERS
+    if of_others and not recipe.base_model:
+        raise RecipeError(f"{path}: kind {recipe.kind} needs a base_model, a Hub id or a folder")
+    if not of_others and recipe.base_model:
+        raise RecipeError(f"{path}: kind {recipe.kind} has no base_model: leave it out, or give --start")
+    if of_others and recipe.drop_overlap:
+        raise RecipeError(f"{path}: drop_overlap is for kinds {', '.join(('plain', *LABELLED))}, not {recipe.kind}")
 
 
 def settings_of(recipe: GeneratorRecipe) -> dict[str, object]:

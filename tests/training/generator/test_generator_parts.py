@@ -20,7 +20,7 @@ from generator_fixtures import copying, write_conversations
 from training.generator import corpus, fit
 from training.generator.corpus import CONVERSATIONS
 from training.generator.model import build_learner
-from training.generator.pairs import by_lengths, epoch, forward_passes, pairs_of, updates_in_epoch
+from training.generator.pairs import by_lengths, epoch, forward_passes, pairs_of, updates_in_epoch, without_overlap
 from training.generator.recipe import GeneratorRecipe
 from training.generator.tasks import AnswerTask, LabelTask, token_losses
 from training.generator.tokenizer import train_tokenizer
@@ -94,25 +94,30 @@ def test_a_model_remembers_how_much_history_it_learned_from(tmp_path):
     assert tuned.model.config.history_turns is None
 
 
-def test_dialogues_of_another_config_and_those_that_are_tested_too_are_left_out(tmp_path, monkeypatch):
-    """By their ids and by their texts: the papers train on OS without EDOS, and without what DailyDialog tests."""
-    texts = [[f"Hello {row}.", "Yes!"] for row in range(6)]
-    texts[4] = ["hello 0", "YES"]
-    tables = {"os": table_of(texts), "edos": table_of(texts).slice(1, 1)}
+def test_dialogues_of_another_config_are_left_out(tmp_path, monkeypatch):
+    """By their ids: the papers train on OS without EDOS."""
+    tables = {"os": table_of([[f"Hello {row}.", "Yes!"] for row in range(6)])}
+    tables["edos"] = tables["os"].slice(1, 1)
     splits = ["train", "train", "train", "validation", "test", "test"]
     column = tables["os"].column_names.index("split")
     tables["os"] = tables["os"].set_column(column, CONVERSATIONS.field("split"), pa.array(splits))
     monkeypatch.setattr(corpus, "read_source", lambda name, data_dir, dialogues: tables[name])
     recipe = GeneratorRecipe(kind="plain", data=("os",))
+    for without, left in ((None, ["d0", "d1", "d2"]), ("edos", ["d0", "d2"])):
+        found = corpus.load_corpus(replace(recipe, without=without), None, "x", tmp_path)
+        assert found.parts["train"]["dialogue_id"].to_pylist() == left
 
-    def trained(**keys):
-        return (
-            corpus.load_corpus(replace(recipe, **keys), None, "x", tmp_path).parts["train"]["dialogue_id"].to_pylist()
-        )
 
-    assert trained() == ["d0", "d1", "d2"]
-    assert trained(without="edos") == ["d0", "d2"]
-    assert trained(drop_overlap=True) == ["d1", "d2"]
+def test_pairs_that_are_tested_too_are_left_out(tokenizer):
+    """As the Gutenberg paper does with DailyDialog; the same answer after another turn stays."""
+    train, test = (
+        table_of(TEXTS),
+        table_of([["Hm.", "they closed", "I am SO sorry to hear that!"], ["Hello", "Thanks"]]),
+    )
+    pairs = without_overlap(pairs_of(train, tokenizer, 100), train, test)
+    assert pairs.left_out["also tested"] == 1
+    assert [train["texts"].combine_chunks().flatten()[turn].as_py() for turn in pairs.answer][2] != TEXTS[0][3]
+    assert len(pairs) == 5
 
 
 def test_a_tokenizer_of_lower_case_knows_no_other():
