@@ -49,7 +49,8 @@ def reproduce(
     Returns:
         `rows`, for each its `row`, `paper`, `at`, `claim`, `cost`, `verdict`, `reason`, `here`, `command` and
         `figures`: name → `paper`, `authors`, `ours` and `yours`, the last three with `value`, `low`, `high`, `number`
-        and `seed`, or null; `verdicts`, how many rows have each; and `date` and `version`.
+        and `seed`, or null; `verdicts`, how many rows have each; `inputs`, the SHA-256 of each file read; and `date`
+        and `version`.
 
     Raises:
         ValueError: a row or a cost is unknown; the message has the nearest.
@@ -70,6 +71,7 @@ def reproduce(
         "date": date.today().isoformat(),
         "version": __version__,
         "verdicts": summary(done),
+        "inputs": read.inputs(),
         "rows": [it.as_dict() for it in done],
     }
     if place is not None:

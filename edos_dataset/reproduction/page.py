@@ -13,12 +13,15 @@ HEADINGS = ("row", "where", "claim", "figure", "paper", "authors' data", "ours o
 
 
 def cells(result: Result) -> Iterator[tuple[str, ...]]:
-    """Yield the lines of a row as texts below `HEADINGS`: one for each figure, or one without figures."""
+    """Yield the lines of a row as texts below `HEADINGS`: one for each figure, measured or only the paper's, or one
+    without figures.
+    """
     row = result.row
     facts = (row.name, row.at, row.claim)
-    if not result.figures:
+    figures = result.figures or {name: Measured() for name, value in row.figures.items() if value is not None}
+    if not figures:
         yield (*facts, "", "", "", "", "", "", verdict_of(result))
-    for place, (name, it) in enumerate(result.figures.items()):
+    for place, (name, it) in enumerate(figures.items()):
         first = facts if place == 0 else ("", "", "")
         shown = (figure(row.figures.get(name)), estimate(it.authors), estimate(it.ours), estimate(it.yours))
         yield (*first, name, *shown, _number(it), verdict_of(result) if place == 0 else "")

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from edos_dataset.reproduction.rows import MEASURED, Number, Row
+from edos_dataset.reproduction.stated import value_at
 from edos_dataset.runs.manifest import read_manifest
+from edos_dataset.runs.stores.reading import sha256_of
 
 
 class MissingInputError(Exception):
@@ -54,7 +56,8 @@ VERDICTS = {
     "better": "better than the paper",
     "partly": "some figures are the paper's, or a part is done",
     "worse": "worse than the paper",
-    "differs": "another figure or another way, which the row explains",
+    "argued": "another way, or nothing, on purpose: the row says why",
+    "differs": "another figure than the paper's",
     "incomplete": "another figure, from a part of what the authors published",
     "cannot": "not measured: the row says what is missing",
     "missing": "not done here",
@@ -78,6 +81,7 @@ class Data:
     run: Path | None = None
     results: Path = Path("reproduced")
     _found: dict[str, Mapping[str, Measured] | MissingInputError] = field(default_factory=dict)
+    _read: set[Path] = field(default_factory=set)
 
     def path(self, *parts: str) -> Path:
         """Return a file or folder of a data set.
@@ -93,7 +97,19 @@ class Data:
         path = self.folder.joinpath(*parts)
         if not path.exists():
             raise MissingInputError(f"{path} is missing: edos download {parts[0]} --out {self.folder}")
+        self._read.add(path)
         return path
+
+    def inputs(self) -> dict[str, str]:
+        """Return the SHA-256 of every file that was read, by its path below the folder, with which two readers can see
+        whether they measured the same data: the authors publish no digests.
+        """
+        files = {file for path in self._read for file in ([path] if path.is_file() else path.rglob("*"))}
+        return {
+            file.relative_to(self.folder or file.anchor).as_posix(): sha256_of(file)
+            for file in sorted(files)
+            if file.is_file()
+        }
 
     @cached_property
     def manifest(self) -> dict[str, Any]:
@@ -194,10 +210,7 @@ def _figures(row: Row, data: Data) -> Mapping[str, Measured]:
 def _collected(path: Path, place: str) -> float | None:
     """Return the figure that a long run wrote; None if it has not."""
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-        for key in place.split("."):
-            value = value[key]
-        return float(value)
+        return float(value_at(json.loads(path.read_text(encoding="utf-8")), place))
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return None
 
@@ -215,20 +228,23 @@ def _reason(row: Row) -> str:
 
 def _judged(row: Row, figures: Mapping[str, Measured]) -> Result:
     verdict = _verdict(row, figures)
-    numbers = [it.authors.number for it in figures.values() if it.authors is not None and it.authors.number]
+    found = [it.authors or it.ours for it in figures.values()]
+    numbers = [estimate.number for estimate in found if estimate is not None and estimate.number]
     if row.complete and numbers and numbers[0] < row.complete and verdict != "same":
         return Result(row, figures, "incomplete", f"{numbers[0]:,} of {row.complete:,} are at hand")
     return Result(row, figures, verdict, _reason(row) if verdict == "cannot" else None)
 
 
 def _verdict(row: Row, figures: Mapping[str, Measured]) -> str:
-    """Return the verdict: that of the worst figure, or what is held without figures."""
+    """Return the verdict: that of the worst figure, or what is held without figures or of another figure."""
     said = [
         compare(row.figures[name], it, row.within) for name, it in figures.items() if row.figures.get(name) is not None
     ]
     if not said:
         return row.held or ("same" if figures else "cannot")
-    return "same" if all(word == "same" for word in said) else "partly" if "same" in said else "differs"
+    if all(word == "same" for word in said):
+        return "same"
+    return row.held or ("partly" if "same" in said else "differs")
 
 
 def compare(paper: Number | None, measured: Measured, within: float | None) -> str:

@@ -15,8 +15,12 @@ the command, or say what is missing ("data": the authors never published it)."""
 MEASURED = ("seconds", "minutes")
 """The costs of the rows that `edos reproduce` measures itself."""
 
-HELD = ("same", "better", "partly", "worse", "differs", "missing")
-"""What can be said of a claim without a figure: the code does the same, and so on."""
+HELD = ("same", "better", "partly", "worse", "argued", "missing")
+"""What can be said of a claim without a figure: the code does the same, and so on. "argued" is another way, or nothing,
+on purpose."""
+
+EXPLAINED = ("worse", "partly", "argued", "missing")
+"""What a row must explain in `here`."""
 
 PAPERS = {"edos": "EDOS and OSED", "responses": "Xie and Pu", "gutenberg": "Gutenberg Dialogue Dataset"}
 """File below `papers/` → what it is called."""
@@ -34,7 +38,7 @@ class Row:
         at: where the paper says it; E, O, X and G are the papers.
         claim: what it says.
         cost: one of `COSTS`.
-        held: one of `HELD`, if the row has no figure to measure.
+        held: one of `HELD`, if the row has no figure to measure, or for another figure than the paper's.
         here: where it is in this package, or what to know about the figure.
         command: the command that makes it, if this package cannot measure it at once.
         measure: the experiment, "module:function" below `experiments`.
@@ -42,8 +46,8 @@ class Row:
         figures: name → the paper's figure; None if it states none.
         complete: units in the authors' complete publication, by which a part of it is recognised.
         within: relative difference up to which a figure is the paper's, for figures without an interval.
-        results: JSON file of a long run below the folder of results → name of a figure → its place there, keys joined
-            by dots.
+        results: JSON file of a long run below the folder of results → name of a figure → its place there, keys and list
+            indices joined by dots. `evaluation/` of a checkout is such a folder, too.
     """
 
     name: str
@@ -65,6 +69,8 @@ class Row:
         """Check what a row says."""
         if self.cost not in COSTS or (self.held is not None and self.held not in HELD):
             raise ValueError(f"{self.name}: cost {self.cost!r} or held {self.held!r} is unknown")
+        if self.held in EXPLAINED and not self.here:
+            raise ValueError(f"{self.name}: held {self.held!r}, and no word why: say it in `here`")
         if (self.measure is not None) != (self.cost in MEASURED):
             raise ValueError(f"{self.name}: a row has a measure if it takes {' or '.join(MEASURED)}, and only then")
 

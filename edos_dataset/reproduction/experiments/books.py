@@ -3,6 +3,7 @@
 The intervals come from drawing books with replacement.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from edos_dataset.arrays import Doubles
+from edos_dataset.downloads.catalogue import CATALOGUE, read_catalogue
 from edos_dataset.metrics.resampling import interval, resampled
 from edos_dataset.reproduction.results import Data, Estimate, Measured, MissingInputError
 from edos_dataset.segmentation.books.papers import WEIGHTS, Papers, extract_as_papers
@@ -124,6 +126,35 @@ def long(data: Data) -> Mapping[str, Measured]:
     longer = [float(sum(words + 1 > 100 for dialogue in book.dialogues for words in dialogue)) for book in books]
     every = [float(sum(map(len, book.dialogues))) for book in books]
     return {"utterances over 100 words, %": Measured(ours=_ratio(longer, every, 100))}
+
+
+def of_each_book(data: Data) -> Mapping[str, Measured]:
+    """Relate the utterances of each book to its words (Figure 7)."""
+    folder = data.path("gutenberg")
+    words = np.array([len(text.split()) for text in _texts(folder, "en")], np.float64)
+    utterances = np.array([sum(map(len, book.dialogues)) for book in _books(folder, "en")], np.float64)
+    together = round(float(np.corrcoef(words, utterances)[0, 1]), 2)
+    many = int((utterances > words / 100).sum())
+    return {
+        "correlation of a book's utterances with its words": Measured(ours=Estimate(together, number=len(words))),
+        "books with more utterances than 1 in 100 words": Measured(ours=Estimate(many, number=len(words))),
+    }
+
+
+def catalogue(data: Data) -> Mapping[str, Measured]:
+    """Count the books of each language in Project Gutenberg's catalogue (Figure 8, which has their words too)."""
+    listed = read_catalogue(data.path("gutenberg", CATALOGUE)).books.values()
+    counts = Counter(book.languages[0] for book in listed)
+    total = sum(counts.values())
+    english = round(100 * counts["en"] / max(total, 1), 2)
+    return {
+        "languages": Measured(ours=Estimate(len(counts), number=total)),
+        "books": Measured(ours=Estimate(total, number=total)),
+        "books in English, %": Measured(ours=Estimate(english, number=total)),
+        "languages with 100 books and more": Measured(
+            ours=Estimate(sum(number >= 100 for number in counts.values()), number=total)
+        ),
+    }
 
 
 def languages(data: Data) -> Mapping[str, Measured]:

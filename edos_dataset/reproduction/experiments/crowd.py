@@ -9,7 +9,7 @@ from pathlib import Path
 from edos_dataset.crowd.agreement import measure
 from edos_dataset.crowd.answers import Answers, read_answers
 from edos_dataset.crowd.seed import SeedRules, make_seed
-from edos_dataset.reproduction.results import Data, Estimate, Measured
+from edos_dataset.reproduction.results import Data, Estimate, Measured, MissingInputError
 
 _FILE = ("edos_amt", "mturk_groundtruth_labels.csv")
 _TYPED = re.compile(r"\(Other\)\s*$")
@@ -50,7 +50,10 @@ def typed(data: Data) -> Mapping[str, Measured]:
 
 def splits(data: Data) -> Mapping[str, Measured]:
     """Split the labelled dialogues 60/20/20, balanced by label (EDOS, Section 3.3)."""
-    _, counts = make_seed(_answers(data.path(*_FILE)), SeedRules(repeats="own"))
+    try:
+        _, counts = make_seed(_answers(data.path(*_FILE)), SeedRules(repeats="own"))
+    except ValueError as error:  # a small part of the file has too few dialogues for three splits
+        raise MissingInputError(str(error)) from error
     return {
         split: Measured(ours=Estimate(number, number=counts["labelled"], seed=0))
         for split, number in counts["splits"].items()
