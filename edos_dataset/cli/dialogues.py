@@ -42,6 +42,7 @@ from edos_dataset.cli.options import (
     TimeColumn,
     Timeout,
     TrustRemoteCode,
+    check_out,
     remarks_of,
     reused,
 )
@@ -73,13 +74,13 @@ def label(
         ),
     ],
     out: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             help="Output file, whose suffix decides its format (.jsonl, .json, .csv, .tsv, .xlsx, .parquet, .arrow), "
             "or `-` for standard output; if the source is a folder of `edos curate`, the output folder.",
             show_default=False,
         ),
-    ],
+    ] = None,
     model: Annotated[str, typer.Option(help=f"Model that labels: {MODELS}.")] = "general",
     device: Device = None,
     workers: DeviceWorkers = None,
@@ -138,6 +139,7 @@ def label(
     from edos_dataset.commands.endpoints import line_of_usage, lines_of_need
     from edos_dataset.commands.label import label as run
 
+    check_out(out, dry_run)
     done: Any = call(run, locals(), dialogues=sources[0] if len(sources) == 1 else list(map(Path, sources)))
     if not done:  # another process prints
         return

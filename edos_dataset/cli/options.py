@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from edos_dataset.commands.options import UsageError
 from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.languages import check_language
 from edos_dataset.releases.formats.forms import FORMS, WRITTEN
@@ -300,6 +301,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tabl
 def reused(done: Mapping[str, Any]) -> str:
     """Return a phrase that states how many shards were reused; "" if none were."""
     return f", {done['reused']:,} of {counted(done['shards'], 'shards')} reused" if done["reused"] else ""
+
+
+def check_out(out: Path | None, dry_run: bool) -> None:
+    """Raise UsageError for a command that writes, but is not given where."""
+    if out is None and not dry_run:
+        raise UsageError("give --out, where the result goes; only --dry-run needs none")
 
 
 def remarks_of(done: Mapping[str, Any]) -> list[str]:

@@ -35,6 +35,7 @@ from edos_dataset.cli.options import (
     Timeout,
     TrustRemoteCode,
     Workers,
+    check_out,
 )
 from edos_dataset.wording import counted, unit_of
 
@@ -49,7 +50,9 @@ Settings = Annotated[
 
 @explained()
 def curate(
-    out: Annotated[Path, typer.Option(help="Output folder; an earlier run in it is updated.", show_default=False)],
+    out: Annotated[
+        Path | None, typer.Option(help="Output folder; an earlier run in it is updated.", show_default=False)
+    ] = None,
     sources: Sources = None,
     files_from: FilesFrom = None,
     recipe: Annotated[
@@ -129,6 +132,8 @@ def curate(
     from edos_dataset.commands.curate import DryRun
     from edos_dataset.commands.curate import curate as run
 
+    check_out(out, dry_run)
+    out = out or Path("edos")  # where a dry run would write
     done = call(run, locals())
     if isinstance(done, DryRun):
         emit(dict(done), as_json, [*estimate_lines(done), *done.remarks])

@@ -161,7 +161,8 @@ def curate(
         `Estimate`; for an array task the result of `run_array_task`.
     """
     began, out = time.perf_counter(), place_of(out)
-    check_apart(out, paths(sources))
+    if not dry_run:
+        check_apart(out, paths(sources))
     changes: dict[str, Any] = {"top": top, "by": by, "weak_model": weak_model, "model": model, "language": language}
     changes |= {"label_set": label_set, "label_map": label_map}
     asked = asked_of(locals())

@@ -39,9 +39,11 @@ def test_dry_run_counts_and_writes_nothing(films):
     assert "34 films in 38 files" in done.stdout
     assert "of disk" in done.stdout
     assert not (films.parent / "edos").exists()
-    guess = json.loads(edos("curate", "films", "--out", "edos", "--dry-run", "--no-labels", "--json").stdout)
+    guess = json.loads(edos("curate", "films", "--dry-run", "--no-labels", "--json").stdout)
     assert 2500 < guess["sentences"] < 6000
     assert guess["seconds"] > 0 and guess["disk"] > 10_000
+    forgotten = edos("curate", "films", "--no-labels")
+    assert forgotten.exit_code == 2 and "give --out" in forgotten.stderr
 
 
 def test_addresses_of_stores_are_shown_as_they_are_given(films, tmp_path, monkeypatch):

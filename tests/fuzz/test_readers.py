@@ -112,6 +112,20 @@ KINDS: dict[str, tuple[str, list[bytes], list[bytes]]] = {
         [*ANY, b"[04.01.26, 19:00] ", b"99/99/9999, 99:99 - A: ", b"0/0/0, 0:0 - ", b": ", b" - ", b"\xe2\x80\x8e<"],
     ),
     "telegram": (".json", [as_json({"name": "x", "messages": TELEGRAM})], [*JSON, b'"chats":{"list":[]},']),
+    "telegram page": (
+        ".html",
+        [
+            b"<!DOCTYPE html><html><body><div class='history'>"
+            + stamped(
+                '<div class="message default clearfix" id="message{n}"><div class="body">'
+                '<div class="pull_right date details" title="04.01.2026 19:0{n}:00 UTC+01:00">x</div>'
+                '<div class="from_name">Anna</div><div class="reply_to"><div class="text">no</div></div>'
+                '<div class="text">{t}<br>x</div></div></div>'
+            )
+            + b"</div></body></html>"
+        ],
+        [*XML, b'<div class="message default joined">', b"<div " * 3_000, b'title="99.99.9999 99:99"', b"</div>" * 9],
+    ),
     "discord": (
         ".json",
         [as_json({"guild": {}, "channel": {}, "messages": DISCORD})],
@@ -263,10 +277,12 @@ def check_lines(parsed: Parsed) -> None:
     assert (parsed.ends >= parsed.starts)[~(parsed.ends != parsed.ends) & ~(parsed.starts != parsed.starts)].all()
 
 
-def workbook(rows: Sequence[Sequence[object]]) -> bytes:
+def workbook(rows: Sequence[Sequence[object]], merged: str | None = None) -> bytes:
     book, file = openpyxl.Workbook(), io.BytesIO()
     for row in rows:
         book.active.append(list(row))
+    if merged:
+        book.active.merge_cells(merged)
     book.save(file)
     return file.getvalue()
 
@@ -290,7 +306,7 @@ ROWS: list[list[str]] = [
 MESSAGES = [{"id": 1, "messages": [{"role": ("user", "assistant")[n % 2], "content": t} for n, t in enumerate(SAID)]}]
 TABLES = {
     "csv": [table(",", "utf-8"), table(";", "utf-8-sig"), table("\t", "utf-16")],
-    "xlsx": [workbook(ROWS), workbook([[], ["text", "score"], *([text, 7.5] for text in SAID)])],
+    "xlsx": [workbook(ROWS, "A2:A4"), workbook([[], ["text", "score"], *([text, 7.5] for text in SAID)])],
     "parquet": [parquet()],
     "json": [as_json(MESSAGES), as_json([{"conversations": [{"from": "human", "value": "Hi."}]}])],
     "jsonl": [
