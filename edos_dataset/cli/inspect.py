@@ -138,10 +138,9 @@ def _overview(result: Mapping[str, Any], most: int) -> "Iterator[RenderableType]
     for name in ("stage", "reason"):
         table.add_column(name)
     table.add_column("rejected", justify="right")
-    table.add_column("unit")
     table.add_column("why")
     for row in result["reasons"]:
-        table.add_row(row["stage"], row["reason"], f"{row['count']:,}", row["unit"], row["meaning"])
+        table.add_row(row["stage"], row["reason"], counted(row["count"], row["unit"]), row["meaning"])
     yield table if result["reasons"] else "Nothing was rejected."
     lines = [f"{note.get('reason')} {note.get('detail', note.get('dialogue_id'))}" for note in result["quarantined"]]
     yield from _listed("could not be read:", lines, most)
