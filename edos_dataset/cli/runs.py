@@ -232,9 +232,10 @@ def _print(done: Mapping[str, Any], out: Path, as_json: bool, max_bad: float, mo
         emit(dict(done), as_json, _task_lines(done, out))
     elif done:
         asked = [line_of_usage(done["endpoint"])] if "endpoint" in done else []
-        emit(dict(done), as_json, [*run_report(place_of(out), done, asked), *more])
+        dialogues = sum(config["dialogues"] for config in done["configs"].values())
+        emit(dict(done), as_json, [*run_report(place_of(out), done, asked), *(more if dialogues else ())])
         check_bad(bad_fraction(done), max_bad)
-        check_any(sum(config["dialogues"] for config in done["configs"].values()), "dialogues", done)
+        check_any(dialogues, "dialogues", done)
 
 
 def _task_lines(done: Mapping[str, Any], out: Path) -> list[str]:

@@ -58,6 +58,12 @@ def test_addresses_of_stores_are_shown_as_they_are_given(films, tmp_path, monkey
     assert absent.exit_code == 1 and "there is no file or folder memory://sets/none" in absent.stderr
 
 
+def test_where_nothing_came_out_no_report_is_suggested(tmp_path):
+    (tmp_path / "song.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\n♪ Walk with me ♪\n")
+    done = edos("curate", tmp_path / "song.srt", "--out", tmp_path / "edos", "--no-labels", "--workers", "1")
+    assert done.exit_code == 5 and "no dialogues are left" in done.stdout and "edos report" not in done.stdout
+
+
 def test_limit_and_inspect(films):
     done = edos("curate", "films", "--out", "edos", "--no-labels", "--limit", 12, "--workers", 1, "--max-bad", 1)
     assert done.exit_code == 0
