@@ -104,7 +104,7 @@ def test_killed_runs_go_on_to_the_same_bytes(films, expected, tmp_path, commands
     time.sleep(0.5)
     assert made(out) == before  # nobody writes any more
     for process in start(tmp_path, films, engine, workers, commands / "python"):
-        assert process.wait(timeout=240) == 0, (tmp_path / "errors").read_text()
+        assert process.wait(timeout=600) == 0, (tmp_path / "errors").read_text()
     assert content(out) == expected
     assert not list(out.rglob(".*.tmp"))
 
