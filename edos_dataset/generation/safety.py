@@ -53,7 +53,7 @@ HELP = {
     "emergency": "It sounds as if somebody needs help at once. This program cannot help and will not answer: call 112 "
     "(Europe), 911 (USA, Canada), 999 (UK) or the emergency number of your country now.",
 }
-"""Danger → what a person is told instead of an answer."""
+"""Danger → what is shown to a person instead of an answer."""
 
 
 def danger_in(text: str) -> str | None:
@@ -65,5 +65,5 @@ def danger_in(text: str) -> str | None:
 
 
 def help_for(texts: list[str]) -> str | None:
-    """Return what a person is told instead of an answer, if one of their texts shows a danger."""
+    """Return what is shown to a person instead of an answer, if one of their texts shows a danger."""
     return next((HELP[danger] for text in texts if (danger := danger_in(text))), None)
