@@ -255,6 +255,10 @@ def test_models_of_others_are_trained_and_load_as_writers(place, tmp_path, backb
         ({"recipe": {"dropout": 1.0}}, "dropout must be at least 0 and below 1, got 1.0"),
         ({"recipe": {"kind": "causal_lora"}}, "kind causal_lora needs a base_model"),
         ({"recipe": {"base_model": "gpt2"}}, "kind plain has no base_model"),
+        (
+            {"recipe": {"kind": "causal_lora", "base_model": "gpt2", "drop_overlap": True}},
+            "drop_overlap is for kinds plain, empathetic, predictor, not causal_lora",
+        ),
         ({"recipe": {"hidden_size": 33}}, "num_heads must divide hidden_size, got 2 and 33"),
         ({"recipe": {"data": ["edos"]}}, "learns from the config 'edos': name its folder or Hub id as --dialogues"),
         ({"recipe": {"data": []}}, "data names no source"),
