@@ -57,6 +57,8 @@ _TASKS = {
     "weak": "It reads a single English sentence or turn.",
     "dialogue": "It reads an English turn together with the turns before it and labels that last turn.",
     "general": "It reads an English turn of any text together with the turns before it and labels that last turn.",
+    "multilingual": "It reads a turn together with the turns before it and labels that last turn, in English and other "
+    "languages.",
     "own": "It reads a text, or a turn of a dialogue with turns before it, and labels it as its training data were.",
 }
 _FLAWS = {
@@ -70,6 +72,8 @@ _FLAWS = {
     ),
     "general": "**Its labels are a compromise between the conventions of many datasets**, which disagree about "
     "the same words.",
+    "multilingual": "**It copies an English labeler,** `general`, from translated sentences, and with it that one's "
+    "errors and its compromise between the conventions of many datasets.",
     "own": "**It knows one set of data.** Who labelled it, and how carefully, is not known here: the figures say how "
     "far the model agrees with those labels, on texts of the same kind and language.",
 }
@@ -91,7 +95,8 @@ def render_model_card(record: Row, metrics: Row, beside: str = "") -> str:
             data), `split` (split → examples), `near_duplicates_removed` (number, or source → number), `recipe`, `seed`,
             `command`, `date`, `versions`, `hardware`, `training_seconds`, `watts`, `grams_per_kwh`, `packing`,
             `calibration` (task → how its temperature was fitted), `library` (by default transformers), `limitations`
-            (sentences), `widget` (as of `widget_examples`), `shipped_as` (name for `load_labeler`).
+            (sentences), `widget` (as of `widget_examples`), `shipped_as` (name for `load_labeler`), `languages` (codes;
+            by default English).
         metrics: Content of `metrics.json`, as of `metrics.classification.evaluate_predictions`; empty if nothing was
             measured. Also used if present: `test` (`dataset`, and its description as `told`), `calibrated_on`.
         beside: Markdown for the end of the results, such as a comparison with other models.
@@ -132,7 +137,7 @@ def render_model_card(record: Row, metrics: Row, beside: str = "") -> str:
         data_licences=data_licences,
         split=examples(record),
         near_duplicates=_near_duplicates(record.get("near_duplicates_removed")),
-        results=results_table(metrics),
+        results=results_table(metrics) if metrics or not beside else "",
         beside=beside,
         by_label=label_table(metrics),
         calibration=calibration(metrics, record.get("calibration", {}).get(task)),
@@ -334,7 +339,7 @@ def _header(record: Row, metrics: Row) -> ModelCardData:
     results = _eval_results(record, metrics)
     base, licence = record.get("base_model") or "", _licence(record)
     return ModelCardData(
-        language=None if record["task"] == "own" else "en",
+        language=None if record["task"] == "own" else record.get("languages", "en"),
         license=licence,
         license_name="see-data" if licence == "other" else None,
         library_name=record.get("library", "transformers"),

@@ -7,6 +7,7 @@ Cards are not edited by hand: an error in one is an error in a record, a measure
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from edos_dataset.generation.shipped import SHIPPED as RESPONDERS
 from edos_dataset.generation.shipped import WEIGHTS
 from edos_dataset.labeling.models.linear import LinearHead
 from edos_dataset.labeling.models.packed import identify
-from edos_dataset.labeling.models.shipped import SHIPPED, ShippedModel
+from edos_dataset.labeling.models.shipped import MULTILINGUAL, SHIPPED, ShippedModel
 from edos_dataset.labeling.models.static import StaticLabeler
+from edos_dataset.languages import name_of_language
 from edos_dataset.publishing.cards.markdown import interval, percent, table
 from edos_dataset.runs.shards import write_text
 from model_cards.classifiers import render_model_card
@@ -27,6 +29,8 @@ DOMAIN = COMPARISON.with_name("domain") / "domain.json"
 """Figures of these models on turns of other labelled datasets, from `evaluation/domain.py`."""
 RESPONSES = COMPARISON.with_name("judged_responses.json")
 """Judgements of the answers of response models, from `evaluation/judged_responses.py`."""
+TRANSLATED = COMPARISON.with_name("multilingual.json")
+"""Figures of the multilingual model, from `evaluation/multilingual.py`."""
 _ROWS = {"chat": "empathetic_os_ed, predicted label"}
 """Shipped response model → its row there, answering as it does for users."""
 _ELSEWHERE = ("meld", "emorynlp", "xed", "goemotions", "dailydialog")
@@ -59,6 +63,8 @@ def render(model: ShippedModel, comparison: dict[str, Any], domain: dict[str, An
     Raises:
         ValueError: One of them was measured with other weights than the shipped ones.
     """
+    if model.name == MULTILINGUAL:
+        return _multilingual(model, json.loads(TRANSLATED.read_text(encoding="utf-8")))
     record, task = _read(model, "record.json"), task_of(model)
     facts = {"linear": _linear_facts, "static": _static_facts}.get(model.kind, dict)(record)
     facts |= {"name": model.source, "task": task, "shipped_as": model.name}
@@ -73,6 +79,56 @@ def render(model: ShippedModel, comparison: dict[str, Any], domain: dict[str, An
     # The record of a linear head lacks figures that were measured later, on the same split with the same weights.
     metrics = {key: compared[key] for key in ("macro_precision", "macro_recall", "intervals")} | metrics
     return render_model_card(facts, metrics, _beside(model, task, part))
+
+
+def _multilingual(model: ShippedModel, found: dict[str, Any]) -> str:
+    """Return the card of the multilingual model, whose figures are by language."""
+    _check_weights(model, found["source"], TRANSLATED, "evaluation/multilingual.py")
+    record = _read(model, "record.json")
+    own, teacher = found["multilingual"], found["general on the originals"]
+    languages = [language for language in own if language in teacher]
+    named = "; ".join(f"{name_of_language(each)} {percent(own[each]['hits'])}" for each in languages)
+    flaws = [
+        f"**On held-out translated sentences of subtitles that show an emotion, it names one of the annotators' in:** "
+        f"{named}. `general` does so for their English originals in "
+        f"{percent(_mean(teacher, languages))}, and on the English sentences themselves in "
+        f"{percent(found['general']['en']['hits'])}, this model in {percent(own['en']['hits'])}.",
+        *(
+            f"**In a language that it did not see it is worse:** trained without {name_of_language(each)}, "
+            f"{percent(row['hits'])} there."
+            for each, row in found["left_out"].items()
+        ),
+        *record.get("limitations", []),
+    ]
+    rows = [
+        [name_of_language(each), f"{own[each]['sentences']:,}", percent(own[each]["hits"]), percent(own[each]["named"])]
+        + [
+            percent(own[each]["hits_of_emotions"]),
+            percent(teacher[each]["hits"] if each in teacher else english["hits"]),
+        ]
+        for english in [found["general"]["en"]]
+        for each in ["en", *languages]
+    ]
+    head = [
+        "language",
+        "sentences",
+        "hits",
+        "an emotion named",
+        "hits if only emotions count",
+        "`general` on the English",
+    ]
+    beside = (
+        "Hits on sentences of XED that show an emotion, held out with all their translations; intents are left out. "
+        f"Alone among emotions, neutral is left out too.\n\n{table(head, rows)}"
+    )
+    facts = {"name": model.source, "task": model.name, "shipped_as": model.name, "limitations": flaws}
+    return render_model_card(record | facts | {"languages": list(model.languages)}, {}, beside)
+
+
+def _mean(rows: dict[str, Any], languages: Sequence[str]) -> float:
+    """Return the hits over the sentences of several languages."""
+    count = sum(rows[each]["sentences"] for each in languages)
+    return float(sum(rows[each]["hits"] * rows[each]["sentences"] for each in languages) / count)
 
 
 def render_responder(name: str, folder: Path) -> str:

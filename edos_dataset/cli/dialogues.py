@@ -43,6 +43,7 @@ from edos_dataset.cli.options import (
     Timeout,
     TrustRemoteCode,
     check_out,
+    known_language,
     remarks_of,
     reused,
 )
@@ -81,7 +82,17 @@ def label(
             show_default=False,
         ),
     ] = None,
-    model: Annotated[str, typer.Option(help=f"Model that labels: {MODELS}.")] = "general",
+    model: Annotated[
+        str | None, typer.Option(help=f"Model that labels: {MODELS}.", show_default="general, or one for the language")
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            callback=known_language,
+            help="Language code of the dialogues, by which the model is chosen.",
+            show_default="judged by the first ones",
+        ),
+    ] = None,
     device: Device = None,
     workers: DeviceWorkers = None,
     engine: Engine = None,

@@ -51,7 +51,8 @@ def _known_task(text: str | None) -> str | None:
     return text
 
 
-def _known_language(code: str | None) -> str | None:
+def known_language(code: str | None) -> str | None:
+    """Return a language code as it is stored, or report that there is none such."""
     try:
         return None if code is None else check_language(code)
     except ValueError as error:
@@ -113,7 +114,7 @@ Pseudonymize = Annotated[
 Language = Annotated[
     str | None,
     typer.Option(
-        callback=_known_language,
+        callback=known_language,
         help="Language code of the subtitles, such as `en` or `pt_br`; files in other languages are skipped.",
         show_default="as in the recipe: en",
     ),

@@ -172,10 +172,10 @@ def books(
         typer.Option("--set", help="Override a recipe parameter: `length.max_words=60`. May be repeated."),
     ] = None,
     labels: Annotated[
-        bool | None, typer.Option(help="Label the turns.", show_default="for English, or with --model")
+        bool | None, typer.Option(help="Label the turns.", show_default="if a model knows the language")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help=f"Model that labels the turns: {MODELS}.", show_default="general")
+        str | None, typer.Option(help=f"Model that labels the turns: {MODELS}.", show_default="that for the language")
     ] = None,
     label_set: LabelSetOption = None,
     label_map: LabelMapOption = None,

@@ -119,8 +119,8 @@ def books(
         language: language code of the books ("en"), by default that of the recipe.
         recipe: built-in recipe, "default" or "papers", or a YAML file of stages.
         settings: overrides of recipe parameters, such as "dialogues.gap=200".
-        labels: whether to label the turns; by default only for English books, or if a model is given.
-        model: model that labels the turns; by default that of the recipe.
+        labels: whether to label the turns; by default if a shipped model supports the language, or a model is given.
+        model: model that labels the turns; by default that of the recipe, for the language.
         workers: number of processes; None means one per core.
         engine: "local", "accelerate", "datasets" or "ray", as in `RunOptions`.
         address: address of the Ray cluster, for the engine "ray".
@@ -173,7 +173,7 @@ def books(
     division = division_of(splits, split_seed, SHARES_OF_BOOKS, fill=str(recipe) != PAPERS)
     announce(progress, loading(chosen))
     check_pipeline(chosen)  # before the files are listed, which can take long
-    read = language_of_books(chosen)
+    read, wanted = language_of_books(chosen), labels is not False and pipeline is None
     inventory = sources if isinstance(sources, Inventory) else find_books(places(sources, files_from, shard), read)
     announce(progress, reading(inventory.books, "books"))
     words = command_words(
@@ -209,7 +209,7 @@ def books(
             given = {"limit": limit, **split_options(splits, split_seed)}
             more = "".join(f" --{name} {value}" for name, value in given.items() if value)
             command = f"edos books BOOKS --language {read} --recipe {recipe_file(read)}{more} --out gutenberg"
-            remarks = [*language_remarks(chosen, read), *split_remarks([written], division, "books")]
+            remarks = [*language_remarks(chosen, read, wanted), *split_remarks([written], division, "books")]
             stages = [stage_entry(count) for count in finished.run.counts]
             manifest = Manifest(
                 recipe=text,

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from edos_dataset.commands.options import Result, RunOptions, device_of
 from edos_dataset.labeling.languages import languages_of
+from edos_dataset.labeling.models.shipped import MULTILINGUAL, is_supported
 from edos_dataset.labeling.stages import LabelTurns
 from edos_dataset.languages import name_of_language, same_language
 from edos_dataset.runs.array_jobs import (
@@ -203,26 +204,37 @@ def reading(documents: pa.Table, unit: str) -> str:
     return f"reading {counted(count_units(documents, 'files'), 'files')} of {counted(documents.num_rows, unit)}"
 
 
-def language_remarks(pipeline: Steps, language: str) -> list[str]:
-    """Return a sentence for each kind of stage whose model does not support a language.
+def language_remarks(pipeline: Steps, language: str, labels: bool = True) -> list[str]:
+    """Return a sentence for each kind of stage whose model does not support a language, or was chosen for it.
 
     Args:
         pipeline: stages, corpus steps and outputs.
         language: language code of the documents.
+        labels: whether labels are wanted.
     """
     remarks = [
         f"turns are found by the rules: the scorer {stage.scorer!r} does not know {name_of_language(language)}"
         for stage in pipeline
         if isinstance(stage, SegmentTurns) and not _knows(load_scorer(stage.scorer).languages, language)
     ]
-    models = [
-        stage.model for stage in pipeline if isinstance(stage, LabelTurns) and not _knows(languages_of(stage), language)
-    ]
+    return remarks + _remarks_on_labels([item for item in pipeline if isinstance(item, LabelTurns)], language, labels)
+
+
+def _remarks_on_labels(stages: Sequence[LabelTurns], language: str, labels: bool) -> list[str]:
+    spoken = name_of_language(language)
+    if labels and not stages and not is_supported(language):
+        return [
+            f"there are no labels: no model that comes with edos-dataset knows {spoken}; give --model (and for "
+            "subtitles --weak-model) with one that does"
+        ]
+    remarks = []
+    if MULTILINGUAL in [stage.model for stage in stages]:
+        remarks.append(f"the labels are by the model {MULTILINGUAL!r}, since the texts are {spoken}")
+    models = list(dict.fromkeys(stage.model for stage in stages if not _knows(languages_of(stage), language)))
     if models:
-        named = " and ".join(map(repr, dict.fromkeys(models)))
         remarks.append(
-            f"the labels are unreliable: {named} {'knows' if len(set(models)) == 1 else 'know'} no "
-            f"{name_of_language(language)}; use models that do (--weak-model, --model), or --no-labels"
+            f"the labels are unreliable: {' and '.join(map(repr, models))} {'knows' if len(models) == 1 else 'know'} "
+            f"no {spoken}; use models that do (--weak-model, --model), or --no-labels"
         )
     return remarks
 

@@ -123,9 +123,10 @@ def curate(
         settings: overrides of recipe parameters, such as "dialogues.gap=4.0".
         top: number of dialogues to select for the labelled configs.
         by: score by which the dialogues are selected: "emotionality", "confidence" or "certainty".
-        weak_model: model that labels single turns without context; by default that of the recipe.
-        model: model that labels turns in context; by default that of the recipe.
-        labels: whether to label the turns; without labels only the config "os" is written.
+        weak_model: model that labels single turns without context; by default that of the recipe, for the language.
+        model: model that labels turns in context; by default that of the recipe, for the language.
+        labels: whether to label the turns; without labels only the config "os" is written. No turn is labelled in a
+            language that no shipped model supports, unless a model is given.
         language: language code ("en", "pt_br"), by default that of the recipe; other files are skipped.
         pseudonymize: replace the names of speakers by "speaker 1", "speaker 2", ..., also in texts that mention them.
         workers: number of processes; None means one per core.
@@ -184,7 +185,7 @@ def curate(
 
     division = division_of(splits, split_seed, SHARES, fill=str(recipe) != PAPERS)
     chosen = chosen_by(recipe)
-    read = language_of(chosen)
+    read, wanted = language_of(chosen), labels and pipeline is None
     inventory = sources if isinstance(sources, Inventory) else find_films(places(sources, files_from, shard), read)
     if recipe is None and pipeline is None and are_scripts(inventory.films):
         recipe = SCRIPTS
@@ -213,7 +214,7 @@ def curate(
         if dry_run:
             guess = estimate(inventory.films.slice(0, limit), chosen, options.workers)
             facts = {name: value for name, value in vars(guess).items() if value is not None}
-            return DryRun("curate, dry run", facts, None, facts, "", inventory, language_remarks(chosen, read))
+            return DryRun("curate, dry run", facts, None, facts, "", inventory, language_remarks(chosen, read, wanted))
 
         warn_of_absence(chosen)
         asking = shared_among(chosen, options.workers)
@@ -229,7 +230,7 @@ def curate(
             configs = prepare_published(
                 finished.folder, finished.outputs, read, chosen, run.counts, origin, run.engine, division
             )
-            remarks = [*language_remarks(chosen, read), *split_remarks(configs, division, "films")]
+            remarks = [*language_remarks(chosen, read, wanted), *split_remarks(configs, division, "films")]
             remarks += script_remarks(inventory.films, chosen)
             write_text(prepared / RECIPE, text)
             stages = [stage_entry(count) for count in run.counts]

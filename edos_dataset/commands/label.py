@@ -19,6 +19,7 @@ from edos_dataset.commands.endpoints import (
 )
 from edos_dataset.commands.labelled_objects import (
     label_in_memory,
+    model_for,
     pseudonymized_records,
     records_of,
     remark_on_language,
@@ -97,7 +98,7 @@ class LabelledDialogue(TypedDict):
 @overload
 def label(
     dialogues: "str | Path | pd.DataFrame | Sequence[Sequence[str]] | Sequence[Mapping[str, Any]]",
-    model: "str | Path | Labeler | Callable[..., Any]" = "general",
+    model: "str | Path | Labeler | Callable[..., Any] | None" = None,
     *,
     out: None = None,
     **settings: Any,  # noqa: ANN401
@@ -105,7 +106,7 @@ def label(
 @overload
 def label(
     dialogues: D,
-    model: "str | Path | Labeler | Callable[..., Any]" = "general",
+    model: "str | Path | Labeler | Callable[..., Any] | None" = None,
     *,
     out: None = None,
     **settings: Any,  # noqa: ANN401
@@ -113,7 +114,7 @@ def label(
 @overload
 def label(
     dialogues: Any,  # noqa: ANN401
-    model: "str | Path | Labeler | Callable[..., Any]" = "general",
+    model: "str | Path | Labeler | Callable[..., Any] | None" = None,
     *,
     out: str | Path,
     **settings: Any,  # noqa: ANN401
@@ -121,7 +122,7 @@ def label(
 @verb  # type: ignore[misc] # the overloads abbreviate the settings
 def label(
     dialogues: Any,
-    model: "str | Path | Labeler | Callable[..., Any]" = "general",
+    model: "str | Path | Labeler | Callable[..., Any] | None" = None,
     *,
     out: str | Path | None = None,
     top: int = 3,
@@ -159,6 +160,7 @@ def label(
     price_in: float | None = None,
     price_out: float | None = None,
     dry_run: bool = False,
+    language: str | None = None,
 ) -> Any:
     """Label every turn of the given dialogues in its context, as `edos label` does.
 
@@ -174,7 +176,8 @@ def label(
             `datasets.Dataset` or `DatasetDict`; the path of a file or folder, a list of them, or a pattern such as
             "chats/*.txt"; "-" for standard input; or a dataset on the Hub, "namespace/name". The ids of dialogues of
             several files, or of a folder of files, begin with the file; a table of them has the file as a column.
-        model: name known to `load_labeler`, folder or Hub id.
+        model: name known to `load_labeler`, folder or Hub id; by default "general" for English, and "multilingual" for
+            the other languages that it supports.
         out: output folder for a folder of `curate`, otherwise a file, which appears or is replaced only when complete;
             until then finished shards are kept in `OUT.parts`. The suffix decides its format: .jsonl, .json, .csv,
             .tsv, .xlsx, .parquet or .arrow. A table of turns is written with its own columns and `label`, `confidence`,
@@ -222,6 +225,8 @@ def label(
         price_in: price of a million tokens of prompts, for the cost.
         price_out: price of a million tokens of answers.
         dry_run: count the requests that a model at an endpoint needs, and estimate tokens and cost; send none.
+        language: code of the language of the dialogues, by which the model is chosen; by default judged by the first of
+            them.
 
     Returns:
         Without `out` a list of labelled dialogues, in order; for a data frame, one of the same library with new columns
@@ -254,6 +259,7 @@ def label(
     findings = Findings()
     if pseudonymize:
         dialogues, meant = pseudonymized_records(dialogues, meant, findings), Selection()
+    model, choice = model_for(dialogues, meant, model, language)
     announce(progress, f"loading the model {model}")
     chosen: Any = str(model) if isinstance(model, Path) else model
     # The stage converts both to plain data, whatever their type.
@@ -278,8 +284,9 @@ def label(
     done |= {"model": stage.labeler.source, "label_set": stage.labels.name} | found_in(findings)
     if asked := used([stage], done.pop(UNANSWERED, 0)):
         done["endpoint"] = asked
-    if remark := remark_on_language(done.get("other_language", 0), done.get("languages_checked", 0), stage):
-        done["remarks"] = [*done.get("remarks", []), remark]
+    remark = remark_on_language(done.get("other_language", 0), done.get("languages_checked", 0), stage)
+    if said := [*choice, *done.get("remarks", []), *filter(None, [remark])]:
+        done["remarks"] = said
     shown = {name: done[name] for name in ("dialogues", "turns", "model")}
     return Result("label", done, None if str(out) == "-" else place_of(out), shown)
 

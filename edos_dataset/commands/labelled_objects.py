@@ -14,11 +14,13 @@ from edos_dataset.commands.options import COMMAND_LINE
 from edos_dataset.commands.progress import warn
 from edos_dataset.labeling.languages import LanguageTally, languages_of
 from edos_dataset.labeling.models.labelers import CheckedLabeler
+from edos_dataset.labeling.models.shipped import is_supported, suited
 from edos_dataset.labeling.stages import UNANSWERED, AnnotateDialogues, LabelTurns, dialogues_of
 from edos_dataset.labeling.translation import as_parameter
 from edos_dataset.languages import name_of_language
+from edos_dataset.languages.detection import guess_language
 from edos_dataset.releases.chats import renamed
-from edos_dataset.releases.dialogues import curated_config, lines_of, read_dialogues, tables_of
+from edos_dataset.releases.dialogues import curated_config, lines_of, read_dialogues, read_source, tables_of
 from edos_dataset.releases.formats.faults import Findings
 from edos_dataset.releases.formats.readers import STDIN, typed_rows
 from edos_dataset.releases.formats.records import Dialogue, Place, Record
@@ -52,6 +54,61 @@ def label_in_memory(dialogues: Any, stage: AnnotateDialogues, meant: Selection) 
     if not isinstance(dialogues, str | Path | SeveralFiles) and is_frame(dialogues):
         return _labelled_frame(dialogues, found, stage, findings)
     return list(_labelled(found, stage, findings))
+
+
+def model_for(dialogues: Any, meant: Selection, model: Any, language: str | None) -> tuple[Any, list[str]]:  # noqa: ANN401
+    """Return the model to label dialogues with, and what to say of the choice.
+
+    Args:
+        dialogues: as for `edos_dataset.label`.
+        meant: the part of them to read.
+        model: the one that is asked for; None for the shipped model for the language.
+        language: code of their language; None to judge it by the first of them, if they can be read twice.
+
+    Raises:
+        ValueError: a model is given beside a language, or no shipped model supports the language.
+    """
+    if model is not None and language is not None:
+        raise ValueError(f"--language chooses the model, and so does --model {model}: give one of the two")
+    if model is not None:
+        return model, []
+    if language and not is_supported(language):
+        raise ValueError(
+            f"no model that comes with edos-dataset knows {name_of_language(language)}: give a --model that does, such "
+            "as a classifier of the Hub or openai:MODEL"
+        )
+    found = language or guess_language(" ".join(_first_texts(dialogues, meant)))
+    chosen = suited(LABELER, found)
+    if found is None or chosen == LABELER:
+        return chosen, []
+    why = f"the {'texts are' if language else 'first texts look'} {name_of_language(found)}"
+    return chosen, [f"labelled by {chosen!r}, since {why}"]
+
+
+def _first_texts(dialogues: Any, meant: Selection) -> list[str]:  # noqa: ANN401
+    """Return the turns of the first dialogues, or none if reading them would use them up or fails."""
+    if isinstance(dialogues, dict) or (isinstance(dialogues, str | Path) and not _is_kept(Path(dialogues))):
+        return []
+    try:
+        if isinstance(dialogues, str | Path | SeveralFiles):
+            tables = read_source(dialogues, _FIRST, meant, Findings())
+        else:
+            tables = tables_of(_dialogues_in(dialogues, meant, Findings()), _FIRST)
+        table = next(iter(tables), None)
+    except (ValueError, OSError):
+        return []  # reported when they are read in earnest
+    return [] if table is None else unnest(table, "turns")[0].field("text").to_pylist()
+
+
+def _is_kept(path: Path) -> bool:
+    """Return whether a path is no pipe, no standard input, and no name on the Hub."""
+    return path.is_file() or path.is_dir()
+
+
+LABELER = AnnotateDialogues.model
+"""The model that labels by default."""
+
+_FIRST = 300  # turns by which the language is judged
 
 
 def is_frame(dialogues: Any) -> bool:  # noqa: ANN401 - anything
@@ -98,7 +155,8 @@ def remark_on_language(others: int, checked: int, stage: LabelTurns) -> str | No
     """
     if not others:
         return None
-    known = " and ".join(map(name_of_language, languages_of(stage) or ()))
+    *some, last = map(name_of_language, languages_of(stage) or ())
+    known = f"{', '.join(some)} and {last}" if some else last
     which = f"{others:,} of {counted(checked, 'dialogues')} {unit_of(others, 'do')}n't look {known}"
     remark = (
         f"{which}; model {stage.model!r} knows {known} only: for others give a --model that knows them, such as a "

@@ -3,6 +3,8 @@
 `changes` stores the difference of each matrix from the backbone's as integers from -127 to 127 with one factor per row,
 and all other weights (biases, normalisations, heads) in half precision; unchanged weights are omitted. `restore`
 returns the full weights.
+
+`whole` packs a model whose backbone nobody has: all matrices in 8 bits, and in 4 bits those that lose nothing by it.
 """
 
 from collections.abc import Collection, Mapping
@@ -37,19 +39,49 @@ def changes(weights: Mapping[str, npt.NDArray[Any]], backbone: str = DEFAULT_MOD
     return packed
 
 
-def restore(packed: Tensors, names: Collection[str], backbone: str = DEFAULT_MODEL) -> Tensors:
+def fits_backbone(weights: Mapping[str, npt.NDArray[Any]], backbone: str = DEFAULT_MODEL) -> bool:
+    """Return whether weights may have come from a backbone: whether they embed as many tokens."""
+    words = "encoder.embeddings.word_embeddings.weight"
+    return words in weights and weights[words].shape == _backbone(backbone)[words].shape
+
+
+def whole(weights: Mapping[str, npt.NDArray[Any]]) -> Tensors:
+    """Return weights in packed form without a backbone: matrices in 8 bits, or in 4 where that changes nothing, as in
+    the layers of a model that was rounded to 4 bits and then left as it was; all others in half precision.
+    """
+    packed: Tensors = {}
+    for name, value in weights.items():
+        if value.ndim != 2:
+            packed[name] = value.astype(np.float16)
+        elif (found := _in_four_bits(value)) is not None:
+            packed[name], packed[name + FACTOR] = found
+        else:
+            packed[name], packed[name + FACTOR] = rounded(value.astype(np.float32))
+    return packed
+
+
+def restore(packed: Tensors, names: Collection[str], backbone: str | None = DEFAULT_MODEL) -> Tensors:
     """Return float32 weights: the packed ones, and those of the backbone that are in `names`, since a model need not
     use all of them.
+
+    Args:
+        packed: from `changes`; without a backbone, from `whole`.
+        names: the weights of the model.
+        backbone: as for `changes`; None for none.
 
     Raises:
         KeyError: a difference lacks its factors, factors lack their difference, or the backbone lacks a weight.
     """
-    weights: Tensors = {name: value for name, value in _backbone(backbone).items() if name in names}
+    base = {} if backbone is None else _backbone(backbone)
+    weights: Tensors = {name: value for name, value in base.items() if name in names}
     for name, value in packed.items():
         if name.endswith(FACTOR):
             packed[name.removesuffix(FACTOR)]  # else the backbone's weight would silently stay unchanged
+        elif value.dtype == np.uint8:
+            weights[name] = _of_four_bits(value, packed[name + FACTOR])
         elif value.dtype == np.int8:
-            weights[name] = weights[name] + value.astype(np.float32) * packed[name + FACTOR]
+            change = value.astype(np.float32) * packed[name + FACTOR]
+            weights[name] = change if backbone is None else weights[name] + change
         else:
             weights[name] = value.astype(np.float32)
     return weights
@@ -85,3 +117,30 @@ def rounded(
     factor = np.maximum(largest / 127, least).astype(kind)
     # If the factor was itself rounded down, the largest value of its row would become 128.
     return np.rint(matrix / factor).clip(-127, 127).astype(np.int8), factor
+
+
+_BLOCK = 32  # consecutive values of a row that share a factor in 4 bits
+
+
+def _in_four_bits(matrix: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float16]] | None:
+    """Return a matrix as integers from -8 to 7, two a byte, and their factors, a half-precision number for each block
+    of a row; None unless these give the matrix back exactly.
+    """
+    rows, columns = matrix.shape
+    if columns % _BLOCK:
+        return None
+    blocks = matrix.astype(np.float32).reshape(rows, -1, _BLOCK)
+    furthest = np.take_along_axis(blocks, np.abs(blocks).argmax(axis=2)[..., None], axis=2)
+    factors = (furthest / -8).astype(np.float16)  # the furthest value of a block was given the -8
+    with np.errstate(divide="ignore", invalid="ignore"):
+        levels = np.nan_to_num(np.rint(blocks / factors.astype(np.float32))).clip(-8, 7).astype(np.int8)
+    pairs = (levels + 8).astype(np.uint8).reshape(rows, -1, 2)
+    packed, flat = (pairs[..., 0] | pairs[..., 1] << 4).astype(np.uint8), factors[..., 0]
+    return (packed, flat) if np.array_equal(_of_four_bits(packed, flat), matrix) else None
+
+
+def _of_four_bits(packed: npt.NDArray[np.uint8], factors: npt.NDArray[np.float16]) -> npt.NDArray[np.float32]:
+    """Return the matrix that `_in_four_bits` packed."""
+    levels = np.stack([packed & 15, packed >> 4], axis=-1).astype(np.float32).reshape(len(packed), -1, _BLOCK) - 8
+    matrix: npt.NDArray[np.float32] = (levels * factors.astype(np.float32)[..., None]).reshape(len(packed), -1)
+    return matrix

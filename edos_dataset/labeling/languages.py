@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import unnest
-from edos_dataset.labeling.models.shipped import SHIPPED, SHIPPED_LANGUAGES
+from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.labeling.stages import LabelTurns, dialogues_of
 from edos_dataset.languages.detection import contradict_language
 from edos_dataset.runs.shards import read_shard
@@ -24,10 +24,10 @@ _WORD = re.compile(r"[^\W\d_]{3,}")
 def languages_of(stage: LabelTurns) -> tuple[str, ...] | None:
     """Return the codes of the languages that a stage's model supports, or None if unknown.
 
-    Shipped models support English; other labelers state their languages in the attribute `languages`.
+    Labelers that are not shipped state their languages in the attribute `languages`.
     """
     if stage.model in SHIPPED:
-        return SHIPPED_LANGUAGES
+        return SHIPPED[stage.model].languages
     return getattr(stage.labeler, "languages", None)
 
 

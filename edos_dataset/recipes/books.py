@@ -8,6 +8,7 @@ from typing import Any
 
 from edos_dataset.cleaning.duplicates import DropDuplicates, DropSameBooks, KeyTurns
 from edos_dataset.cleaning.vocabulary import DropRareWords, FilterBooks, LimitUtterances
+from edos_dataset.labeling.models.shipped import is_supported, suited
 from edos_dataset.labeling.stages import AnnotateDialogues
 from edos_dataset.languages import name_of_language, same_language
 from edos_dataset.recipes.subtitles import (
@@ -25,9 +26,6 @@ from edos_dataset.schema import BOOK_CONFIGS, BOOK_LANGUAGES, books_config
 from edos_dataset.segmentation.books.papers import WEIGHTS
 from edos_dataset.segmentation.books.stages import FindDialogues, FindDialoguesAsPapers, KeepSure
 from edos_dataset.sources.read import ReadBooks
-
-LABELLED_LANGUAGES: tuple[str, ...] = ("en",)
-"""Languages that the shipped labelers support; turns in them are labelled by default."""
 
 
 def books_to_dialogues(language: str = "en") -> list[Item]:
@@ -86,9 +84,9 @@ def books_pipeline(
     Args:
         recipe: a name of BUILT_IN_BOOKS, or a YAML file; None is the default.
         language: code of the books' language, one of BOOK_LANGUAGES; by default English, or that of the YAML file.
-        labels: whether a built-in recipe labels the turns; None means yes if the language is in LABELLED_LANGUAGES or a
+        labels: whether a built-in recipe labels the turns; None means yes if a shipped model supports the language or a
             model is given.
-        model: "annotate.model".
+        model: "annotate.model"; by default of a built-in recipe the shipped model for the language.
         label_set: "annotate.label_set".
         label_map: "annotate.label_map".
         settings: changes of other parameters, in the form of `override`.
@@ -123,8 +121,9 @@ def language_of_books(pipeline: Sequence[Item]) -> str:
 def _built_in(name: str, language: str, labels: bool | None, model: str | None) -> list[Item]:
     if name == PAPERS and language not in WEIGHTS:
         raise RecipeError(f"recipe papers knows no books in {name_of_language(language)}: give --recipe default")
-    wanted = labels if labels is not None else model is not None or language in LABELLED_LANGUAGES
-    return [*BUILT_IN_BOOKS[name](language), *([AnnotateDialogues()] if wanted else []), _output(language)]
+    wanted = labels if labels is not None else model is not None or is_supported(language)
+    annotate = AnnotateDialogues(model=suited(AnnotateDialogues.model, language))
+    return [*BUILT_IN_BOOKS[name](language), *([annotate] if wanted else []), _output(language)]
 
 
 def _known(language: str, said: str) -> str:

@@ -14,6 +14,7 @@ from edos_dataset.cleaning.lines import CleanLines
 from edos_dataset.cleaning.pseudonyms import PseudonymizeSpeakers
 from edos_dataset.cleaning.rules import CleanTurns
 from edos_dataset.labeling.models.labelers import encoder_under
+from edos_dataset.labeling.models.shipped import is_supported, suited
 from edos_dataset.labeling.selection import SelectDialogues
 from edos_dataset.labeling.stages import AnnotateDialogues, EncodeTurns, LabelTurns
 from edos_dataset.labeling.translation import as_parameter
@@ -218,9 +219,11 @@ def pipeline_of(
 
     Args:
         recipe: a name of BUILT_IN, or a YAML file ("./papers" if it has such a name); None is the default.
-        labels: whether a built-in recipe labels the turns.
-        weak_model: "weak_label.model"; a built-in recipe has the stage "encode" if the model needs it.
-        model: "annotate.model".
+        labels: whether a built-in recipe labels the turns. It does not if no shipped model supports the language and
+            none is named here.
+        weak_model: "weak_label.model"; a built-in recipe has the stage "encode" if the model needs it. By default of
+            that recipe the shipped model for the language.
+        model: "annotate.model"; by default as before.
         top: "select.top".
         by: "select.by".
         language: "read.language", which the other stages take from the documents.
@@ -248,12 +251,13 @@ def pipeline_of(
         if not labels:
             _check_labels_wanted(label_set, label_map, from_python)
             _check_not_left_out([*changes, *(Change(f"--set {each}", each, None) for each in settings)], from_python)
-        models = {key: value for key, value in (("weak_model", weak_model), ("model", model)) if value is not None}
+        labels = labels and (bool(weak_model or model) or language is None or is_supported(language))
         if name == SCRIPTS:
-            stages = scripts_to_edos(model or AnnotateDialogues.model) if labels else scripts_to_dialogues()
+            stages = scripts_to_edos() if labels else scripts_to_dialogues()
         else:
-            stages = subtitles_to_edos(**models) if labels else subtitles_to_dialogues()
-        pipeline = _built_in(name, stages)
+            weak = weak_model or suited(LabelTurns.model, language)
+            stages = subtitles_to_edos(weak) if labels else subtitles_to_dialogues()
+        pipeline = _for_language(_built_in(name, stages), language)
     else:
         pipeline = recipe_file(name, KNOWN, BUILT_IN)
         check_labels_of_file(name, pipeline, None if labels else False, from_python)
@@ -334,6 +338,14 @@ def _built_in(name: str, pipeline: list[Item]) -> list[Item]:
         if parameter.partition(".")[0] in stages:
             pipeline = assign(pipeline, parameter, value, f"recipe {name}")
     return pipeline
+
+
+def _for_language(pipeline: list[Item], language: str | None) -> list[Item]:
+    """Return a pipeline that annotates with a shipped model for the language; options are applied after it."""
+    return [
+        replace(item, model=suited(item.model, language)) if isinstance(item, AnnotateDialogues) else item
+        for item in pipeline
+    ]
 
 
 def _check_not_left_out(changes: Iterable[Change], from_python: bool) -> None:

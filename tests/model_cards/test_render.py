@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from edos_dataset.generation.shipped import SHIPPED as RESPONDERS
-from edos_dataset.labeling.models.shipped import SHIPPED
+from edos_dataset.labeling.models.shipped import MULTILINGUAL, SHIPPED
 from edos_dataset.publishing.front_matter import split_card
 from model_cards import render
 
@@ -28,7 +28,7 @@ def test_every_shipped_model_has_a_card_and_no_other_has_one():
     assert cards - set(RESPONDERS) == set(SHIPPED), "the response model's is in tests/generation/test_shipped_chat.py"
 
 
-@pytest.mark.parametrize("name", SHIPPED)
+@pytest.mark.parametrize("name", [name for name in SHIPPED if name != MULTILINGUAL])
 def test_a_card_says_the_flaws_first_and_figures_of_its_records(name):
     header, body = split_card(SHIPPED[name].card.read_text(encoding="utf-8"))
     headings = re.findall(r"(?m)^## (.+)$", body)
@@ -47,6 +47,18 @@ def test_a_card_says_the_flaws_first_and_figures_of_its_records(name):
     right = DOMAIN["sets"]["meld"]["results"][name]["label_accuracy"]
     flaws = body[: body.index("## Intended use")]
     assert f"{100 * right:.1f} % [" in flaws[flaws.index("meld (") :]
+
+
+def test_the_card_of_the_multilingual_model_has_its_figures_by_language_among_the_flaws():
+    header, body = split_card(SHIPPED[MULTILINGUAL].card.read_text(encoding="utf-8"))
+    found = json.loads(render.TRANSLATED.read_text(encoding="utf-8"))
+    assert header["license"] == "cc-by-nc-4.0", "its heads learned from EmpatheticDialogues"
+    assert header["language"] == list(SHIPPED[MULTILINGUAL].languages)
+    flaws = body[body.index("## Know its flaws first") : body.index("## Intended use")]
+    for language, name in (("de", "German"), ("hu", "Hungarian")):
+        hits = f"{100 * found['multilingual'][language]['hits']:.1f} %"
+        assert f"{name} {hits}" in flaws and re.search(rf"\| {name} \| [\d,]+ \| {hits} \|", body)
+    assert "rounded to 4 bits" in flaws
 
 
 def test_figures_of_other_weights_are_refused():

@@ -51,6 +51,7 @@ class ContextClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-call
             factors above 0 by which the conventions' odds are multiplied (a convention without a factor is ignored);
             and the temperature above 0 that calibrates the probabilities.
         answer: name of the answer to return; by default the first.
+        projected: whether the vectors of turns are mapped linearly, so that an encoder can stand in for another one.
     """
 
     model_type = "edos-context-classifier"
@@ -71,8 +72,11 @@ class ContextClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-call
         conventions: list[str] | None = None,
         answers: dict[str, dict[str, Any]] | None = None,
         answer: str | None = None,
+        projected: bool = False,
         **kwargs: Any,  # noqa: ANN401
     ) -> None:
+        if not isinstance(projected, bool):
+            raise ValueError(f"projected must be true or false, got {projected!r}")
         ranges = {"context_layers": (context_layers, 0, 100), "context_heads": (context_heads, 1, _MOST)}
         ranges |= {"window": (window, 0, 1_000), "turn_tokens": (turn_tokens, 3, _MOST)}
         ranges |= {"max_tokens": (max_tokens, 3, _MOST), "separators": (separators, 1, _MOST)}
@@ -86,7 +90,7 @@ class ContextClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-call
         self.context_layers, self.context_heads, self.window = context_layers, context_heads, window
         self.turn_tokens, self.max_tokens, self.separators = turn_tokens, max_tokens, separators
         self.separator_id, self.start_id, self.padding_id = separator_id, start_id, padding_id
-        self.dropout = dropout
+        self.dropout, self.projected = dropout, projected
         self.conventions = ["own"] if conventions is None else conventions
         check_conventions(self.conventions)
         only = {"sees": "history", "conventions": {self.conventions[0]: 1.0}, "temperature": 1.0}

@@ -101,14 +101,17 @@ class ContextNetwork(nn.Module):
         config: a `ContextClassifierConfig`, or an object with the same attributes.
         encoder: maps `input_ids` and `attention_mask` to hidden states [n, tokens, width], or to an object with these
             as `last_hidden_state`.
+        project: a linear map of the vectors of turns, if `config.projected`; else None.
     """
 
     config: Any
     encoder: Any
+    project: nn.Linear | None
 
     def add_layers(self, width: int, labels: int) -> None:
         """Create the context layers and heads for a vector width and a number of labels."""
         config = self.config
+        self.project = nn.Linear(width, width) if getattr(config, "projected", False) else None
         layer = width, config.context_heads, config.window, config.dropout
         self.context_layers = nn.ModuleList(ContextLayer(*layer) for _ in range(config.context_layers))
         self.context_norm = nn.LayerNorm(width)
@@ -116,7 +119,7 @@ class ContextNetwork(nn.Module):
         self.turn_head, self.dialogue_head = (ConventionHead(size * width, *shape) for size in (1, 2))
 
     def encode(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
-        """Return the vectors of turns, [n, width]: the means of their last hidden states.
+        """Return the vectors of turns, [n, width]: the means of their last hidden states, projected if configured.
 
         Args:
             input_ids: [n, tokens], one turn per row: start, its tokens, separator, padding at the right.
@@ -125,7 +128,8 @@ class ContextNetwork(nn.Module):
         found = self.encoder(input_ids=input_ids, attention_mask=attention_mask)
         states = found if isinstance(found, torch.Tensor) else found.last_hidden_state
         weights = attention_mask.unsqueeze(-1).to(states.dtype)
-        return cast(torch.Tensor, (states * weights).sum(1) / weights.sum(1))
+        vectors = cast(torch.Tensor, (states * weights).sum(1) / weights.sum(1))
+        return vectors if self.project is None else cast(torch.Tensor, self.project(vectors))
 
     def see_turns(self, vectors: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the output of the head for single turns; see `ConventionHead`.

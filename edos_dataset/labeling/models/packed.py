@@ -1,5 +1,5 @@
-"""Shipped classifiers in packed form: their difference from the packaged encoder all-MiniLM-L6-v2, in 8 bits
-(`encoders.changes`).
+"""Shipped classifiers in packed form: their difference from the packaged encoder all-MiniLM-L6-v2, in 8 bits, or the
+whole model and its tokenizer if it is based on another encoder (`encoders.changes`).
 
 `pack` writes the packed form of a classifier; `unpack` writes the folder that transformers loads; `ShippedLabeler` uses
 the packed form directly. `training/pack_classifier.py` counts the labels that the rounding changes.
@@ -8,6 +8,7 @@ the packed form directly. `training/pack_classifier.py` counts the labels that t
 import hashlib
 import json
 import shutil
+from collections.abc import Collection
 from functools import cache, cached_property
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file, save
 
-from edos_dataset.encoders.changes import changes, restore
+from edos_dataset.encoders.changes import Tensors, changes, fits_backbone, restore, whole
 from edos_dataset.encoders.encoder import CPU_TOKENS, DEFAULT_MODEL, GPU_TOKENS, model_folder, pack_linears
 from edos_dataset.encoders.folders import forget_files, kept_folder, read_json, whole_folder
 from edos_dataset.labeling.models.base import TRIAL, check_probabilities
@@ -24,7 +25,7 @@ from edos_dataset.labeling.models.saved_labelers import READ, ContextLabeler, Tu
 from edos_dataset.labeling.models.saved_model import label_columns, our_model, summed_up
 from edos_dataset.labeling.models.shipped import ShippedModel, find_published, shipped_names
 
-_FILE = "packed.safetensors"
+_FILE, _WORDS = "packed.safetensors", "tokenizer.json"
 _RECORDS = ("record.json", "metrics.json")
 
 
@@ -78,7 +79,7 @@ class ShippedLabeler(ContextLabeler):
             model = ContextNetwork()
             model.config, model.encoder = self._config, Bert(self._config.encoder)
             model.add_layers(self._config.encoder["hidden_size"], len(self._columns))
-        weights = restore(load_file(self._shipped.weights / _FILE), model.state_dict().keys())
+        weights = _weights(self._shipped, model.state_dict().keys())
         tensors = {name: torch.from_numpy(value).to(self.device) for name, value in weights.items()}
         model.load_state_dict(tensors, strict=True, assign=True)
         if self.device == "cpu":
@@ -89,7 +90,7 @@ class ShippedLabeler(ContextLabeler):
     def _words(self) -> Any:  # noqa: ANN401 - a tokenizer of the package tokenizers
         from tokenizers import Tokenizer
 
-        tokenizer = Tokenizer.from_file(str(model_folder(DEFAULT_MODEL) / "tokenizer.json"))
+        tokenizer = Tokenizer.from_file(str(_tokenizer_of(self._shipped) / _WORDS))
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = True  # "[SEP]" in a turn is text and does not end it
         return tokenizer
@@ -103,14 +104,17 @@ def pack(model: Path, folder: Path) -> None:
     """Write a trained classifier in packed form.
 
     Args:
-        model: folder of a `DialogueClassifier` or `ContextClassifier` around all-MiniLM-L6-v2, as its training wrote
-            it.
-        folder: receives packed.safetensors, the configuration, and the records in the model's folder.
+        model: folder of a `DialogueClassifier` or `ContextClassifier`, as its training wrote it.
+        folder: receives packed.safetensors, the configuration, the records in the model's folder and, unless the model
+            is based on all-MiniLM-L6-v2, the tokenizer.
     """
-    packed = changes(load_file(model / "model.safetensors"))
+    weights = load_file(model / "model.safetensors")
+    based = fits_backbone(weights)
+    packed = changes(weights) if based else whole(weights)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _FILE).write_bytes(save({name: np.ascontiguousarray(value) for name, value in packed.items()}))
-    for name in ("config.json", *_RECORDS):
+    own = () if based else (_WORDS, "tokenizer_config.json")
+    for name in ("config.json", *_RECORDS, *own):
         if (model / name).is_file():
             shutil.copyfile(model / name, folder / name)
     forget_files(folder / _RECORDS[0])
@@ -173,10 +177,10 @@ def _write(shipped: ShippedModel, folder: Path) -> None:
     with whole_folder(folder) as work:
         kind = our_model(source)
         model = kind(kind.config_class.from_dict(_settings(shipped)))
-        weights = restore(load_file(source / _FILE), model.state_dict().keys())
+        weights = _weights(shipped, model.state_dict().keys())
         model.load_state_dict({key: torch.from_numpy(np.array(value)) for key, value in weights.items()}, strict=True)
         model.save_pretrained(work)
-        AutoTokenizer.from_pretrained(model_folder(DEFAULT_MODEL), trust_remote_code=False).save_pretrained(work)
+        AutoTokenizer.from_pretrained(_tokenizer_of(shipped), trust_remote_code=False).save_pretrained(work)
         if shipped.card.is_file():
             shutil.copyfile(shipped.card, work / "README.md")
         for name, content in records_of(shipped).items():
@@ -206,6 +210,17 @@ def _shipped(name: str) -> ShippedModel:
     return model
 
 
+def _weights(model: ShippedModel, names: Collection[str]) -> Tensors:
+    """Return the float32 weights of a model, whose names are given."""
+    backbone = DEFAULT_MODEL if _tokenizer_of(model) != model.weights else None
+    return restore(load_file(model.weights / _FILE), names, backbone)
+
+
+def _tokenizer_of(model: ShippedModel) -> Path:
+    """Return the folder of a model's tokenizer: its own, or that of the packaged encoder."""
+    return model.weights if (model.weights / _WORDS).is_file() else model_folder(DEFAULT_MODEL)
+
+
 def _settings(model: ShippedModel) -> dict[str, Any]:
     config = _config(model.weights)
     return config | {"answer": model.name} if model.kind == "context" else config
@@ -219,5 +234,7 @@ def _config(folder: Path) -> dict[str, Any]:
 @cache
 def _digest(folder: Path, settings: str) -> str:
     digest = hashlib.sha256((folder / _FILE).read_bytes())
+    if (folder / _WORDS).is_file():
+        digest.update((folder / _WORDS).read_bytes())
     digest.update(settings.encode())
     return digest.hexdigest()

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from edos_dataset.languages import primary_language
+
 WEIGHTS = Path(__file__).with_name("weights")
 _CARDS = (Path(__file__).parents[2] / "model_cards", Path(__file__).parents[3] / "model_cards")
 """The folder of cards in an installed package and in a clone."""
@@ -24,6 +26,7 @@ class ShippedModel:
         sees: what a label is predicted from: the turn alone, or the turn and its history.
         folder: the folder of its weights, if it shares another model's; by default its name. If the folder has several
             answers, the model uses the one that has its name.
+        languages: codes of the languages that it supports.
     """
 
     name: str
@@ -31,6 +34,7 @@ class ShippedModel:
     kind: Kind
     sees: Literal["turn", "history"]
     folder: str = ""
+    languages: tuple[str, ...] = ("en",)
 
     @property
     def weights(self) -> Path:
@@ -48,12 +52,16 @@ class ShippedModel:
         return cards_folder() / f"{self.name}.md"
 
 
+MULTILINGUAL = "multilingual"
+_LEARNED = ("en", "de", "es", "hu", "it", "nl", "pt")
+
 SHIPPED = {
     model.name: model
     for model in (
         ShippedModel("general", "general-minilm", "context", "history"),
         ShippedModel("dialogue", "dialogue-minilm", "context", "history", folder="general"),
         ShippedModel("weak", "weak-minilm", "context", "turn", folder="general"),
+        ShippedModel(MULTILINGUAL, "multilingual-e5", "context", "history", languages=_LEARNED),
         ShippedModel("fast", "fast", "static", "turn"),
         ShippedModel("linear-weak", "linear-weak", "linear", "turn"),
         ShippedModel("linear-dialogue", "linear-dialogue", "linear", "history"),
@@ -61,8 +69,18 @@ SHIPPED = {
 }
 """Name → model."""
 
-SHIPPED_LANGUAGES = ("en",)
-"""Codes of the languages that the shipped models support."""
+
+def is_supported(language: str) -> bool:
+    """Return whether a shipped model supports a language, given by its code."""
+    return primary_language(language) in SHIPPED[MULTILINGUAL].languages
+
+
+def suited(name: str, language: str | None) -> str:
+    """Return the model to use for texts in a language where an English one is the default: `name` for English and for
+    languages that no shipped model supports, else `MULTILINGUAL`. Without a language it is `name`.
+    """
+    english = not language or primary_language(language) == "en"
+    return MULTILINGUAL if language and not english and is_supported(language) else name
 
 
 def shipped_names(*kinds: Kind) -> list[str]:

@@ -147,7 +147,8 @@ def test_two_distributions_of_one_name_are_named(distribution):
 def test_the_error_of_an_unknown_name_lists_what_is_there(distribution):
     distribution({"always": "brought:Always"})
     with pytest.raises(
-        ValueError, match="neither one of general, dialogue, weak, fast, linear-weak, linear-dialogue, .*always, a"
+        ValueError,
+        match="neither one of general, dialogue, weak, multilingual, fast, linear-weak, linear-dialogue, .*always, a",
     ):
         load_labeler("alwyas")
 
