@@ -25,7 +25,7 @@ def two_languages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("languages")
     for language, numbers, model in (("en", range(3), "fast"), ("de", range(3, 6), None)):
         source = write_books(folder / language, numbers, language)
-        pipeline = books_pipeline(language=language, model=model)
+        pipeline = books_pipeline(language=language, model=model, labels=None if model else False)
         books(find_books([source], language), folder / "gutenberg", pipeline, shard_bytes=SHARD)
     return folder / "gutenberg"
 

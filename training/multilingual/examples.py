@@ -9,6 +9,7 @@ from random import Random
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from edos_dataset.arrays import Bools, Floats, Ints
@@ -57,7 +58,7 @@ class Lessons:
         translated: which examples are translations.
     """
 
-    vectors: Floats
+    vectors: npt.NDArray[np.float16]
     values: torch.Tensor
     wide: torch.Tensor
     kinds: torch.Tensor
@@ -120,8 +121,9 @@ def lessons_of(examples: Sequence[Example], teach: Callable[[Sequence[str]], Flo
     rows: Ints = np.array([row[each.english] for each in examples])
     whole = torch.from_numpy(whole_set(values))
     vectors = teach(english).astype(np.float16)[rows]
+    labelled: Bools = np.any(values, axis=1)
     translated = np.array([each.language != "en" for each in examples])
-    return Lessons(vectors, torch.from_numpy(values), whole, torch.from_numpy(kinds), values.any(axis=1), translated)
+    return Lessons(vectors, torch.from_numpy(values), whole, torch.from_numpy(kinds), labelled, translated)
 
 
 def updates_of(translated: Bools, recipe: MultilingualRecipe) -> list[Ints]:

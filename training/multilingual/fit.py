@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from accelerate import Accelerator
 from torch.nn import functional
 
-from edos_dataset.arrays import Floats, Ints
+from edos_dataset.arrays import Ints
 from edos_dataset.encoders.encoder import token_batches
 from training.classifier.fit import WeightAverage
 from training.labels.fit import attention_of
@@ -128,6 +129,6 @@ def inputs_of(
     return batches, order, targets, truth, torch.from_numpy(lessons.labelled[rows])
 
 
-def spread_of(vectors: Floats) -> torch.Tensor:
+def spread_of(vectors: npt.NDArray[np.float16]) -> torch.Tensor:
     """Return the standard deviations of vectors [n, width], float32 [width]."""
     return torch.from_numpy(vectors.astype(np.float32).std(axis=0)).clamp(min=1e-3)

@@ -72,7 +72,7 @@ def build_student(
     settings.num_hidden_layers = recipe.layers
     backbone: Any = AutoModel.from_pretrained(base, config=settings, dtype=torch.float32, trust_remote_code=False)
     words = backbone.embeddings.word_embeddings.weight.detach()[list(pieces)].clone()
-    backbone.embeddings.word_embeddings = nn.Embedding(*words.shape, _weight=words)
+    backbone.embeddings.word_embeddings = nn.Embedding(len(words), words.shape[1], _weight=words)
     encoder = {key: value for key, value in settings.to_dict().items() if key != "_name_or_path"}
     encoder |= {"vocab_size": len(pieces), "pad_token_id": tokenizer.pad_token_id}
     known = teacher.config.to_dict()
@@ -225,7 +225,9 @@ def token_ids(texts: Sequence[str], tokenizer: PreTrainedTokenizerBase, most: in
     return list(tokenizer(list(texts), truncation=True, max_length=most)["input_ids"]) if texts else []
 
 
-def start_projection(model: Plain, states: States, rows: Sequence[int], targets: Floats, ridge: float) -> float:
+def start_projection(
+    model: Plain, states: States, rows: Sequence[int], targets: npt.NDArray[np.float16], ridge: float
+) -> float:
     """Set the projection to the ridge regression of a teacher's vectors on those of some turns, and return its R²."""
     with torch.inference_mode():
         parts = [model.upper(*states.padded(rows[at : at + 64]), projected=False) for at in range(0, len(rows), 64)]
