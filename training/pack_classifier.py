@@ -16,7 +16,7 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,16 +87,16 @@ def _pack(arguments: argparse.Namespace) -> None:
     record["packing"] = {"task": first} | packing_of(before, answers[first], tests[first].labels, arguments.out)
     write_text(arguments.out / "record.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
     if several:
-        measured = {task: measure(task, answers[task], test, arguments) for task, test in tests.items()}
-        known = json.loads((arguments.out / "metrics.json").read_text(encoding="utf-8"))
-        write_text(arguments.out / "metrics.json", json.dumps(known | measured, indent=2) + "\n")
+        measure_all(answers, tests, arguments)
     sys.stdout.write(f"{record['packing']}\n")
 
 
-def parse_arguments() -> argparse.Namespace:
-    """Return the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("model", type=Path, help="folder that train_classifier.py or train_labels.py wrote")
+def parse_arguments(told: str | None = __doc__) -> argparse.Namespace:
+    """Return the command line; `out` is the model itself where `told` is what packs nothing."""
+    parser = argparse.ArgumentParser(description=told, formatter_class=argparse.RawDescriptionHelpFormatter)
+    packs = told == __doc__
+    written = "that train_classifier.py or train_labels.py wrote" if packs else "of a packed model of several answers"
+    parser.add_argument("model", type=Path, help=f"folder {written}")
     parser.add_argument(
         "--recipe",
         type=Path,
@@ -111,9 +111,12 @@ def parse_arguments() -> argparse.Namespace:
         help="folder of the datasets (default: $EDOS_DATA_DIR)",
     )
     parser.add_argument("--cache", type=Path, help="folder in which embeddings are cached")
-    parser.add_argument("--out", type=Path, required=True, help="folder below edos_dataset/labeling/models/weights")
+    if packs:
+        out = "folder below edos_dataset/labeling/models/weights"
+        parser.add_argument("--out", type=Path, required=True, help=out)
     parser.add_argument("--predictions", type=Path, help="folder for predictions, one subfolder for each task")
     arguments = parser.parse_args()
+    arguments.out = arguments.out if packs else arguments.model
     if arguments.data_dir is None:
         parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder of the data sets")
     return arguments
@@ -149,6 +152,13 @@ def packing_of(before: Floats, after: Floats, labels: Any, out: Path) -> dict[st
         "largest_change_of_a_probability": round(float(np.abs(before - after).max()), 4),
         "bytes": (out / "packed.safetensors").stat().st_size,
     }
+
+
+def measure_all(answers: Mapping[str, Floats], tests: Mapping[str, Test], arguments: argparse.Namespace) -> None:
+    """Add the metrics of every answer on its test split to `metrics.json`."""
+    measured = {task: measure(task, answers[task], test, arguments) for task, test in tests.items()}
+    known = json.loads((arguments.out / "metrics.json").read_text(encoding="utf-8"))
+    write_text(arguments.out / "metrics.json", json.dumps(known | measured, indent=2) + "\n")
 
 
 def measure(task: str, probabilities: Floats, test: Test, arguments: argparse.Namespace) -> dict[str, Any]:

@@ -6,7 +6,8 @@ dialogue (Section 3.3.1). In the context layers every turn attends to itself and
 bias for each distance. They work on the concatenated turns of all dialogues, so that dialogues need no padding.
 
 Annotators of different datasets label the same words differently, so each head learns several *conventions*. An
-*answer* names a head and the factor of each convention; a model has several named answers.
+*answer* names a head and the factor of each convention, for intents others than for emotions where the conventions
+that know them differ; a model has several named answers.
 
 Every saved model contains this file, `context_network.py` and `dialogue_pipeline.py` (for `trust_remote_code=True`), so
 it imports nothing else of this package.
@@ -49,7 +50,8 @@ class ContextClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-call
         conventions: names of the conventions that the heads learned, in the order of their weights.
         answers: name → `{"sees": "turn" or "history", "conventions": {name: factor}, "temperature": number}`: the head;
             factors above 0 by which the conventions' odds are multiplied (a convention without a factor is ignored);
-            and the temperature above 0 that calibrates the probabilities.
+            and the temperature above 0 that calibrates the probabilities. An optional `"intents": {"labels":
+            [numbers], "conventions": {name: factor}}` gives some labels other factors.
         answer: name of the answer to return; by default the first.
         projected: whether the vectors of turns are mapped linearly, so that an encoder can stand in for another one.
     """

@@ -109,8 +109,15 @@ class ContextNetwork(nn.Module):
     project: nn.Linear | None
 
     def add_layers(self, width: int, labels: int) -> None:
-        """Create the context layers and heads for a vector width and a number of labels."""
+        """Create the context layers and heads for a vector width and a number of labels.
+
+        Raises:
+            ValueError: an answer has intents that are no labels.
+        """
         config = self.config
+        for name, answer in config.answers.items():
+            if (most := max(answer.get("intents", {}).get("labels", [0]))) >= labels:
+                raise ValueError(f"label {most} of the intents of the answer {name!r} is none of {labels} labels")
         self.project = nn.Linear(width, width) if getattr(config, "projected", False) else None
         layer = width, config.context_heads, config.window, config.dropout
         self.context_layers = nn.ModuleList(ContextLayer(*layer) for _ in range(config.context_layers))
@@ -157,7 +164,7 @@ class ContextNetwork(nn.Module):
         """Return the logits of turns, [n, labels], divided by the answer's temperature.
 
         They are the log of the conventions' mean probabilities, weighted by the odds that a turn follows each
-        convention times the answer's factors.
+        convention times the answer's factors; those of intents have factors of their own, if the answer states them.
 
         Args:
             vectors: as for `see_dialogues`.
@@ -171,11 +178,18 @@ class ContextNetwork(nn.Module):
     def mix(self, logits: torch.Tensor, odds: torch.Tensor, answer: str) -> torch.Tensor:
         """Return the result of `label`, given the output of the answer's head, so that several answers can share it."""
         settings = self.config.answers[answer]
-        factors = [settings["conventions"].get(name, 0) for name in self.config.conventions]
-        counted = [number for number, factor in enumerate(factors) if factor]
-        weights = odds[:, counted] + torch.tensor([factors[each] for each in counted], device=odds.device).log()
-        mixed = logits[:, counted].log_softmax(-1) + weights.log_softmax(1)[..., None]
-        return mixed.logsumexp(1) / float(settings["temperature"])
+        mixed = self._mix(logits, odds, settings["conventions"])
+        if intents := settings.get("intents"):
+            labels = intents["labels"]
+            mixed[:, labels] = self._mix(logits, odds, intents["conventions"])[:, labels]
+        return mixed / float(settings["temperature"])
+
+    def _mix(self, logits: torch.Tensor, odds: torch.Tensor, factors: dict[str, float]) -> torch.Tensor:
+        """Return the log of the conventions' mean probabilities, [n, labels]."""
+        counted = [number for number, name in enumerate(self.config.conventions) if factors.get(name)]
+        own = torch.tensor([factors[self.config.conventions[each]] for each in counted], device=odds.device)
+        weights = (odds[:, counted] + own.log()).log_softmax(1)
+        return (logits[:, counted].log_softmax(-1) + weights[..., None]).logsumexp(1)
 
 
 def check_conventions(conventions: object) -> None:
@@ -192,22 +206,34 @@ def check_answers(answers: object, conventions: list[str]) -> None:
     """Check the answers of a model that has the given conventions.
 
     Raises:
-        ValueError: a name, factor or temperature is not allowed.
+        ValueError: a name, factor, temperature or label is not allowed.
     """
     if not isinstance(answers, dict) or not answers:
         raise ValueError(f"answers must be settings by name, at least one, got {answers!r}")
     for name, own in answers.items():
-        if not isinstance(own, dict) or own.keys() != {"sees", "conventions", "temperature"}:
+        if not isinstance(own, dict) or own.keys() - {"intents"} != {"sees", "conventions", "temperature"}:
             raise ValueError(f"the answer {name!r} must have sees, conventions and temperature, got {own!r}")
         if own["sees"] not in ("turn", "history"):
             raise ValueError(f"the answer {name!r} must see 'turn' or 'history', got {own['sees']!r}")
         if not is_number(own["temperature"]) or own["temperature"] <= 0:
             raise ValueError(f"temperature of the answer {name!r} must be above 0, got {own['temperature']!r}")
-        if not _are_factors(own["conventions"], conventions):
-            raise ValueError(
-                f"conventions of the answer {name!r} must be numbers above 0 for some of {', '.join(conventions)}, got "
-                f"{own['conventions']!r}"
-            )
+        _check_factors(own["conventions"], conventions, f"conventions of the answer {name!r}")
+        if "intents" in own:
+            _check_intents(own["intents"], conventions, f"of the answer {name!r}")
+
+
+def _check_intents(intents: object, conventions: list[str], whose: str) -> None:
+    if not isinstance(intents, dict) or intents.keys() != {"labels", "conventions"}:
+        raise ValueError(f"intents {whose} must have labels and conventions, got {intents!r}")
+    own = intents["labels"]
+    if not isinstance(own, list) or not own or not all(type(each) is int and each >= 0 for each in own):
+        raise ValueError(f"labels of the intents {whose} must be whole numbers, at least one, got {own!r}")
+    _check_factors(intents["conventions"], conventions, f"conventions of the intents {whose}")
+
+
+def _check_factors(value: object, conventions: list[str], whose: str) -> None:
+    if not _are_factors(value, conventions):
+        raise ValueError(f"{whose} must be numbers above 0 for some of {', '.join(conventions)}, got {value!r}")
 
 
 def _are_factors(value: object, conventions: list[str]) -> bool:

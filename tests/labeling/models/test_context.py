@@ -10,7 +10,7 @@ import torch
 from edos_dataset.labeling.models.context import ContextClassifier, ContextClassifierConfig
 from edos_dataset.labeling.models.context_network import ContextLayer, ConventionHead
 from edos_dataset.labeling.models.dialogue_pipeline import sequence, split_turns
-from edos_dataset.labels import LABELS
+from edos_dataset.labels import INTENTS, LABELS
 from pipeline_script import PIPELINE
 from small_models import ANSWERS, CONVENTIONS, save_context_classifier, small_context_classifier
 
@@ -125,6 +125,26 @@ def test_an_answer_is_the_mean_of_what_its_conventions_say_by_their_odds_and_fac
     assert odds.std(0).min() > 0.01, "the odds differ from turn to turn"
 
 
+@pytest.mark.parametrize("sees", ["turn", "history"])
+def test_intents_may_have_factors_of_their_own(sees):
+    plain = {"all": asked(sees, crowd=1.0, meld=2.0), "theirs": asked(sees, meld=1.0)}
+    intents = [LABELS.index(name) for name in INTENTS]
+    both = asked(sees, 2.0, crowd=1.0, meld=2.0) | {"intents": {"labels": intents, "conventions": {"meld": 1.0}}}
+    model = small_context_classifier(answers=plain | {"both": both})
+    with torch.inference_mode():
+        vectors, starts = flat(model, DIALOGUES)
+        found, expected, theirs = (model.label(vectors, starts, name) for name in ("both", "all", "theirs"))
+    assert not torch.allclose(expected[:, intents], theirs[:, intents], atol=1e-3)
+    expected[:, intents] = theirs[:, intents]
+    assert torch.allclose(found, expected / 2, atol=1e-5)
+
+
+def test_intents_that_are_no_labels():
+    intents = {"labels": [3, len(LABELS)], "conventions": {"crowd": 1.0}}
+    with pytest.raises(ValueError, match="label 41 of the intents of the answer 'a' is none of 41 labels"):
+        small_context_classifier(answers={"a": asked(crowd=1.0) | {"intents": intents}})
+
+
 def test_of_one_convention_neither_odds_nor_factor_count():
     answers = {"small": asked(meld=0.01), "large": asked(meld=100.0)}
     model = small_context_classifier(answers=answers)
@@ -200,6 +220,7 @@ def test_conventions_that_are_no_names(conventions, answers):
         ContextClassifierConfig(conventions=conventions, answers=answers)
 
 
+_OF_A = "of the answer 'a'"
 _PARTS = "the answer 'a' must have sees, conventions and temperature, got "
 _FACTORS = "conventions of the answer 'a' must be numbers above 0 for some of own, more, got "
 
@@ -223,6 +244,24 @@ _FACTORS = "conventions of the answer 'a' must be numbers above 0 for some of ow
         ({"a": asked()}, f"{_FACTORS}{{}}"),
         ({"a": asked(own=1, others=1)}, f"{_FACTORS}{{'own': 1, 'others': 1}}"),
         ({"a": asked() | {"conventions": ["own"]}}, f"{_FACTORS}['own']"),
+        *(
+            (
+                {"a": asked(own=1) | {"intents": value}},
+                f"intents {_OF_A} must have labels and conventions, got {value!r}",
+            )
+            for value in (None, [], {"labels": [1]}, {"labels": [1], "conventions": {"own": 1}, "sees": "turn"})
+        ),
+        *(
+            (
+                {"a": asked(own=1) | {"intents": {"labels": value, "conventions": {"own": 1}}}},
+                f"labels of the intents {_OF_A} must be whole numbers, at least one, got {value!r}",
+            )
+            for value in (None, [], 3, ["sad"], [1, -1], [True], [1.0])
+        ),
+        (
+            {"a": asked(own=1) | {"intents": {"labels": [1], "conventions": {"others": 1}}}},
+            f"conventions of the intents {_OF_A} must be numbers above 0 for some of own, more, got {{'others': 1}}",
+        ),
     ],
 )
 def test_answers_that_no_model_can_give(answers, message):

@@ -208,19 +208,32 @@ def test_conventions_come_in_one_order_each_once(sources, conventions):
 
 
 @pytest.mark.parametrize(
-    ("conventions", "general", "dialogue"),
+    ("conventions", "general", "dialogue", "weak"),
     [
-        (["crowd"], {"crowd": 1.0}, {"crowd": 1.0}),
-        (["reader", "crowd", "xed"], {"reader": 2.0, "xed": 2.0}, {"crowd": 1.0}),
-        (["meld", "emorynlp"], {"meld": 4.0, "emorynlp": 1.0}, {"meld": 1.0, "emorynlp": 1.0}),
+        (["crowd"], {"crowd": 4.0}, {"crowd": 1.0}, {"crowd": 1.0}),
+        (
+            ["reader", "crowd", "xed"],
+            {"reader": 6.0, "crowd": 4.0, "xed": 3.0},
+            {"crowd": 1.0},
+            {"reader": 2.0, "xed": 2.0},
+        ),
+        (
+            ["meld", "emorynlp"],
+            {"meld": 6.0, "emorynlp": 1.0},
+            {"meld": 1.0, "emorynlp": 1.0},
+            {"meld": 4.0, "emorynlp": 1.0},
+        ),
     ],
 )
-def test_of_few_conventions_an_answer_has_what_it_can_or_all_alike(conventions, general, dialogue):
+def test_of_few_conventions_an_answer_has_what_it_can_or_all_alike(conventions, general, dialogue, weak):
     found = answers_over(conventions)
+    intents = found["general"].pop("intents")
+    assert intents["labels"] == [LABELS.index(name) for name in INTENTS]
+    assert intents["conventions"].keys() == general.keys()
     assert found == {
         "general": {"sees": "history", "conventions": general, "temperature": 1.0},
         "dialogue": {"sees": "history", "conventions": dialogue, "temperature": 1.0},
-        "weak": {"sees": "turn", "conventions": general, "temperature": 1.0},
+        "weak": {"sees": "turn", "conventions": weak, "temperature": 1.0},
     }
     config = ContextClassifierConfig(conventions=conventions, answers=found)
     assert config.answer == "general"
