@@ -180,8 +180,8 @@ class ContextNetwork(nn.Module):
         settings = self.config.answers[answer]
         mixed = self._mix(logits, odds, settings["conventions"])
         if intents := settings.get("intents"):
-            labels = intents["labels"]
-            mixed[:, labels] = self._mix(logits, odds, intents["conventions"])[:, labels]
+            labels = torch.tensor(intents["labels"], device=odds.device)
+            mixed = mixed.index_copy(1, labels, self._mix(logits, odds, intents["conventions"])[:, labels])
         return mixed / float(settings["temperature"])
 
     def _mix(self, logits: torch.Tensor, odds: torch.Tensor, factors: dict[str, float]) -> torch.Tensor:
