@@ -61,8 +61,8 @@ def weighed(recipe: LabelsRecipe, arguments: argparse.Namespace) -> tuple[dict[s
         unpacked = unpack(
             json.loads((arguments.model / "config.json").read_text("utf-8"))["answer"], Path(place) / "model"
         )
-        model = ContextClassifier.from_pretrained(unpacked)
-        tokenizer = AutoTokenizer.from_pretrained(unpacked, split_special_tokens=True)
+        model = ContextClassifier.from_pretrained(unpacked, trust_remote_code=False)
+        tokenizer = AutoTokenizer.from_pretrained(unpacked, split_special_tokens=True, trust_remote_code=False)
     model.config.answers = answers_over(model.config.conventions)
     corpus = load_corpus(recipe.sources, arguments.data_dir, arguments.cache, recipe.short)
     held = vectors_of(corpus.held, model, tokenizer, recipe, accelerator)
