@@ -64,7 +64,7 @@ def weighed(recipe: LabelsRecipe, arguments: argparse.Namespace) -> tuple[dict[s
         model = ContextClassifier.from_pretrained(unpacked, trust_remote_code=False)
         tokenizer = AutoTokenizer.from_pretrained(unpacked, split_special_tokens=True, trust_remote_code=False)
     model.config.answers = answers_over(model.config.conventions)
-    corpus = load_corpus(recipe.sources, arguments.data_dir, arguments.cache, recipe.short)
+    corpus = load_corpus(recipe.sources, arguments.data_dir, arguments.cache, None)
     held = vectors_of(corpus.held, model, tokenizer, recipe, accelerator)
     answers = answers_of(model, held, accelerator)
     calibration = calibrate_model(model, held, answers)

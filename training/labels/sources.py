@@ -84,14 +84,14 @@ class Corpus:
     files: dict[str, Path]
 
 
-def load_corpus(sources: Mapping[str, float], folder: Path, cache: Path | None, short: int) -> Corpus:
+def load_corpus(sources: Mapping[str, float], folder: Path, cache: Path | None, short: int | None) -> Corpus:
     """Read the sources that a recipe names.
 
     Args:
         sources: names of the sources.
         folder: the data folder.
         cache: folder in which embeddings are cached.
-        short: see `LabelsRecipe`.
+        short: see `LabelsRecipe`; None where only held-out turns are wanted: near-copies of them stay in the others.
 
     Raises:
         ValueError: a source is unknown, or its files are missing.
@@ -109,7 +109,8 @@ def load_corpus(sources: Mapping[str, float], folder: Path, cache: Path | None, 
             corpus.train[name] = [_last(*each) for each in zip(examples.dialogues, examples.targets, strict=True)]
         elif name in SOURCES:
             _read_set(name, name in sources, folder, corpus)
-    _leave_out_copies(corpus, short)
+    if short is not None:
+        _leave_out_copies(corpus, short)
     if not any(corpus.held.values()):
         raise ValueError(f"the sources {', '.join(sources)} hold no turns out, to calibrate on: add one that does")
     return corpus
