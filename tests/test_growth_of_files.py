@@ -272,7 +272,7 @@ def test_files_of_many_lines(name, tmp_path):
 
 
 TEXTS = {
-    "pasted lines": (lambda n: "A: No, not I.\n" * n, lambda text: read_paste(text, most=10, cut=True)),
+    "pasted lines": (lambda n: "A: No, not I.\n" * n, lambda text: read_paste(text, most=1_000, cut=True)),
     "pasted dashes": (lambda n: "- No. " * n, lines_of),
     "pasted subtitles": (
         lambda n: "".join(f"{i}\n00:00:{i % 60:02},000 --> 00:00:{i % 60:02},900\nNo.\n\n" for i in range(n)),

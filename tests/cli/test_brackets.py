@@ -64,7 +64,7 @@ CALLS = {
     "evaluate": "text.txt --references labels.txt[/b]",
     "reproduce": "--data {bad}",
     "export": "run --to messages --out chats[/b]/x.jsonl",
-    "publish": "run --repo {bad} --version 1.0.0",
+    "publish": "{bad} --repo a/b --version 1.0.0",
     "labels-only": "run --out only",
     "hydrate": "films films --out again --workers 1",
     "crowd select": "films --per-label 1 --out tasks.jsonl",
