@@ -105,7 +105,7 @@ def test_a_killed_run_pays_for_no_answer_twice(tmp_path):
         process = subprocess.Popen([sys.executable, "-m", "edos_dataset", "-q", *map(str, words)], env=here)
         assert held.acquire(timeout=60) and held.acquire(timeout=60), process.poll()
         process.send_signal(signal.SIGKILL)
-        assert process.wait(timeout=30) == -signal.SIGKILL
+        assert process.wait(timeout=120) == -signal.SIGKILL
         go_on.set()
         paid = server.turns[2:9]  # the first two requests found out what the server accepts
         server.answer, server.requests = by_length, []

@@ -191,7 +191,7 @@ def port():
         thread.start()
         yield listening.getsockname()[1]
         server.should_exit = True
-        thread.join(5)
+        thread.join(60)
 
 
 def asks(port):

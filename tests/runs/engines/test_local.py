@@ -145,12 +145,12 @@ def test_workers_die_with_their_parent(tmp_path, how):
         [sys.executable, script, tmp_path], env={**os.environ, "PYTHONPATH": paths}, stderr=subprocess.DEVNULL
     ) as parent:
         notes = [tmp_path / "a", tmp_path / "b"]
-        wait_until(lambda: all(note.exists() and note.read_text() for note in notes), 20)
+        wait_until(lambda: all(note.exists() and note.read_text() for note in notes), 120)
         workers = [int(note.read_text()) for note in notes]
         assert all(map(alive, workers))
         parent.send_signal(how)
-        parent.wait(20)
-        wait_until(lambda: not any(map(alive, workers)), 5)
+        parent.wait(120)
+        wait_until(lambda: not any(map(alive, workers)), 60)
 
 
 def test_the_workers_of_a_command_have_ended_when_its_lock_goes(monkeypatch, tmp_path):
