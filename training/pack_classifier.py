@@ -91,10 +91,9 @@ def _pack(arguments: argparse.Namespace) -> None:
     sys.stdout.write(f"{record['packing']}\n")
 
 
-def parse_arguments(description: str | None = __doc__) -> argparse.Namespace:
-    """Return the command line; `out` is the model itself for a script, by its description, that packs nothing."""
+def parse_arguments(description: str | None = __doc__, packs: bool = True) -> argparse.Namespace:
+    """Return the command line; `out` is the model itself for a script that packs nothing."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    packs = description == __doc__
     written = "that train_classifier.py or train_labels.py wrote" if packs else "of a packed model of several answers"
     parser.add_argument("model", type=Path, help=f"folder {written}")
     parser.add_argument(

@@ -35,7 +35,7 @@ RECIPE = Path(__file__).parent / "recipes" / "minilm" / "labels.yaml"
 
 def main() -> None:
     """Weigh, calibrate, measure."""
-    arguments = parse_arguments(__doc__)
+    arguments = parse_arguments(__doc__, packs=False)
     try:
         weigh(arguments)
     except (ValueError, OSError) as error:
@@ -46,7 +46,7 @@ def weigh(arguments: argparse.Namespace) -> None:
     """Replace the answers of the folder `arguments.model`, and its metrics."""
     folder: Path = arguments.model
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    answers, metrics = weighed(read_recipe(RECIPE), arguments)
+    answers, metrics = weighed(config["answer"], read_recipe(RECIPE), arguments)
     write_text(folder / "config.json", json.dumps(config | {"answers": answers}, indent=2) + "\n")
     write_text(folder / "metrics.json", json.dumps(metrics, indent=2) + "\n")
     tests = tests_of(arguments)
@@ -54,13 +54,11 @@ def weigh(arguments: argparse.Namespace) -> None:
     sys.stdout.write(f"{json.dumps(metrics['right'], indent=1)}\n")
 
 
-def weighed(recipe: LabelsRecipe, arguments: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the answers with fitted temperatures, and what is right on the held-out turns."""
+def weighed(name: str, recipe: LabelsRecipe, arguments: argparse.Namespace) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the answers of a shipped model with fitted temperatures, and what is right on the held-out turns."""
     accelerator = Accelerator(cpu=True)
     with tempfile.TemporaryDirectory() as place:
-        unpacked = unpack(
-            json.loads((arguments.model / "config.json").read_text("utf-8"))["answer"], Path(place) / "model"
-        )
+        unpacked = unpack(name, Path(place) / "model")
         model = ContextClassifier.from_pretrained(unpacked, trust_remote_code=False)
         tokenizer = AutoTokenizer.from_pretrained(unpacked, split_special_tokens=True, trust_remote_code=False)
     model.config.answers = answers_over(model.config.conventions)

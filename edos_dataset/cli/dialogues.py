@@ -385,17 +385,14 @@ def _answer(text: str, conversation: "Conversation", label: str | None, as_json:
     from edos_dataset.generation.safety import help_for
     from edos_dataset.releases.formats.records import checked_text
 
-    if found := help_for([checked_text(text, "your turn")]):
-        refused: dict[str, object] = {"text": text, "label": None, "answers": [], "help": found}
-        say([json.dumps(refused) if as_json else found])
-        return
-    own = conversation.say(text)
-    answers = conversation.answer(label)
+    found = help_for([checked_text(text, "your turn")])
+    own = None if found else conversation.say(text)
+    answers = [] if found else conversation.answer(label)
     if as_json:
         row = {"text": text, "label": own, "answers": [each.as_row() for each in answers]}
-        typer.echo(json.dumps(row))  # escaped, so that nothing controls a terminal
+        typer.echo(json.dumps(row | ({"help": found} if found else {})))  # escaped, so that nothing controls a terminal
     else:
-        say(_answer_lines(answers))
+        say([found] if found else _answer_lines(answers))
 
 
 def _answer_lines(answers: "Sequence[Candidate]") -> "Iterator[RenderableType]":
