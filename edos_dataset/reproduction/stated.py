@@ -17,7 +17,7 @@ FIGURES = Path("docs") / "figures.yaml"
 
 _FIGURE = re.compile(r"(?<![\w.,])(?:\d+\.\d{2,}(?:e-?\d+)?|\d+\.\d(?:e-?\d+)?(?: %)?|\d{1,3}(?:,\d{3})+|\d+ %)(?: %)?")
 _NO_FIGURE = re.compile(
-    r"`[^`]*`|\]\([^)]*\)|CC BY[-A-Z ]{0,12} \d\.\d|Apache-2\.0|Python \d\.\d+|Section \d\.\d(?:\.\d)?|\b0\.\d\b"
+    r"`[^`]*`|\]\([^()]*\)|CC BY[-A-Z ]{0,12} \d\.\d|Apache-2\.0|Python \d\.\d+|Section \d\.\d(?:\.\d)?|\b0\.\d\b"
 )
 """Code, links, licences, versions, sections of papers, and thresholds of one digit."""
 
