@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import RenderableType
 from rich.filesize import decimal
@@ -12,14 +12,14 @@ from rich.text import Text
 
 from edos_dataset.cli.console import load_call, styled
 from edos_dataset.cli.data_table import Table
-from edos_dataset.commands.curate import DryRun
-from edos_dataset.commands.endpoints import lines_of_need
 from edos_dataset.label_sets import DEFAULT, LabelSet, load_label_set
 from edos_dataset.palette import EMOTION, INTENT, NEUTRAL
 from edos_dataset.publishing.inspection import confidence_of
 from edos_dataset.schema import BOOK_CONFIGS, CONFIGS
-from edos_dataset.sources.subtitles.reading import PICTURE_SUFFIXES
 from edos_dataset.wording import counted
+
+if TYPE_CHECKING:  # it imports all that a run needs
+    from edos_dataset.commands.curate import DryRun
 
 
 def run_report(out: Path, manifest: Mapping[str, Any], notes: Iterable[str] = ()) -> Iterator[RenderableType]:
@@ -156,12 +156,14 @@ def not_taken_lines(manifest: Mapping[str, Any]) -> Iterator[str]:
     """Yield the number of files of unknown formats by suffix; nothing if there are none."""
     suffixes = manifest["input"].get("not_taken")  # absent from manifests of earlier versions
     if suffixes:
+        from edos_dataset.sources.subtitles.reading import PICTURE_SUFFIXES
+
         counts = ", ".join(f"{number:,} {suffix}" for suffix, number in suffixes.items())
         pictures = "; .idx and .sup hold pictures, which need OCR" if suffixes.keys() & set(PICTURE_SUFFIXES) else ""
         yield f"not read, because the format is unknown: {counts}{pictures}"
 
 
-def estimate_lines(done: DryRun, most: int = 10) -> Iterator[Text | str]:
+def estimate_lines(done: "DryRun", most: int = 10) -> Iterator[Text | str]:
     """Yield the estimate of a dry run, unreadable files, and at most `most` of the files that will be skipped."""
     assert done.inventory is not None
     yield f"{counted(done['films'], 'films')} in {counted(done['files'], 'files')}, {decimal(done['bytes'])}"
@@ -171,6 +173,8 @@ def estimate_lines(done: DryRun, most: int = 10) -> Iterator[Text | str]:
         f"measured on {counted(done['sampled'], 'films')}"
     )
     if "endpoint" in done:
+        from edos_dataset.commands.endpoints import lines_of_need
+
         yield from lines_of_need(done["endpoint"])
     minutes, seconds = divmod(round(done["seconds"]), 60)
     yield f"about {minutes} min {seconds} s and {decimal(done['disk'])} of disk"
