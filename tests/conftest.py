@@ -17,9 +17,11 @@ from hypothesis import settings
 
 from slow_tests import is_slow
 
-# A busy machine is no defect: no example has a time limit.
-settings.register_profile("patient", deadline=None)
-settings.load_profile("patient")
+# A busy machine is no defect: no example has a time limit. The examples are the same in each run, so that a defect
+# shows where it is made; `make fuzz` draws others, and more.
+settings.register_profile("patient", deadline=None, derandomize=True, max_examples=25)
+settings.register_profile("fuzz", deadline=None, max_examples=500)
+settings.load_profile("fuzz" if "EDOS_FUZZ_SECONDS" in os.environ else "patient")
 
 # `CliRunner` makes the command line from its functions at each call, which takes longer than most refused commands.
 typer.testing._get_command = cache(typer.main.get_command)

@@ -93,7 +93,7 @@ def test_cap_leaves_exactly_the_limit(corpus, limit):
     assert left == {text: min(count, limit) for text, count in utterances(dialogues).items()}
 
 
-@settings(max_examples=50)
+@settings(max_examples=20)
 @given(
     CORPUS, st.integers(1, 4), st.randoms(use_true_random=False), st.integers(1, 6), st.sampled_from([SMALL, 1 << 30])
 )
@@ -133,7 +133,7 @@ def test_processes_share_the_work(tmp_path):
             assert any(len(read_shard(path)) for path in removals)
 
 
-@settings(max_examples=50)
+@settings(max_examples=20)
 @given(CORPUS)
 def test_of_equal_dialogues_the_first_by_id_stays(corpus):
     dialogues = numbered(corpus)
@@ -261,7 +261,7 @@ def test_near_duplicates_do_not_depend_on_order_shards_and_partitions(corpus, ra
     assert removed(DropDuplicates(memory=memory), [shuffled[start::shards] for start in range(shards)]) == expected
 
 
-@settings(max_examples=50)
+@settings(max_examples=20)
 @given(CORPUS)
 def test_of_dialogues_with_the_same_words_one_stays(corpus):
     """At least of those with the same words in the same order; their short runs may be the same otherwise, too."""

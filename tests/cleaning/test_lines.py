@@ -4,7 +4,7 @@ import time
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from edos_dataset.arrays import nest
@@ -381,7 +381,6 @@ PIECES = [
 ]
 
 
-@settings(max_examples=50)
 @given(
     st.lists(st.lists(st.sampled_from(PIECES), max_size=6), min_size=1, max_size=5),
     st.integers(0, 5),

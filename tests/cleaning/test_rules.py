@@ -4,7 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from edos_dataset.cleaning.rejects import cut_turns
@@ -281,7 +281,6 @@ def test_no_dialogues() -> None:
 TEXTS = [*GOOD, "No, no, no!", "#1", "Hello", "So...", "Previously on", "", "NORA: Yes, I do.", "Jó napot!"]
 
 
-@settings(max_examples=50)
 @given(st.lists(st.lists(st.sampled_from(TEXTS), min_size=1, max_size=7), min_size=1, max_size=6), st.integers(0, 6))
 def test_no_turn_is_lost_and_batches_do_not_matter(texts: list[list[str]], cut: int) -> None:
     """Kept and rejected turns are all turns, kept dialogues have two or more; any split of the rows gives the same

@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 from edos_dataset.label_sets import load_label_set
+from edos_dataset.publishing import published
 from edos_dataset.publishing.cards.dataset import Origin
 from edos_dataset.publishing.cards.pictures import LABEL_PICTURE, draw_labels, label_order
 from edos_dataset.publishing.published import prepare_published
@@ -39,6 +40,12 @@ def content(out):
     }
 
 
+@pytest.fixture
+def sketched(monkeypatch):
+    """A picture at once, for what does not look at it."""
+    monkeypatch.setattr(published, "draw_labels", lambda labels, config, path, of: path.write_bytes(PNG))
+
+
 def test_picture_and_card_again_the_same(tmp_path):
     out = tmp_path / "edos"
     first = put(out)
@@ -65,6 +72,7 @@ def test_what_is_gone_is_made_again_and_what_is_edited_by_leave(tmp_path):
     assert content(out) == files
 
 
+@pytest.mark.usefixtures("sketched")
 def test_no_labels_no_picture(tmp_path):
     out = tmp_path / "edos"
     put(out)
@@ -73,6 +81,7 @@ def test_no_labels_no_picture(tmp_path):
     assert {name.partition("/")[0] for name in content(out)} == {"README.md", "os"}
 
 
+@pytest.mark.usefixtures("sketched")
 @pytest.mark.parametrize("damage", ["another version", "other fields", "cut off", "another count"])
 def test_a_record_of_another_version_is_not_believed(tmp_path, damage):
     """Of the fields only what this version writes may be read; tokens were one number once."""

@@ -333,13 +333,13 @@ BODY = st.lists(
 ).map("".join)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(BODY)
 def test_scanner_and_tree_agree(body: str) -> None:
     both_ways(f'<document id="1">{body}{META}</document>')
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(BODY, st.data())
 def test_the_scanner_reads_no_damaged_file(body: str, data: st.DataObject) -> None:
     text = f'<document id="1">{body}</document>'
