@@ -6,7 +6,9 @@ r"""Dialogues of books, judged in context by a reader: how many have no error, b
     python evaluation/judged_books.py tally --key build/read/key.jsonl --verdicts verdicts.txt
 
 `sample` extracts the dialogues of every file in a folder, draws dialogues or pairs of successive turns as evenly from
-the books as possible, shuffles them, and writes the sheet: each with the paragraphs around it, without its source.
+the books as possible, shuffles them, and writes the sheet: each with the paragraphs around it, without its source. Of
+the unit "turns" dialogues are drawn, too, and the reader names a kind as often as it occurs in one, so that errors are
+counted by boundary and by turn.
 `tally` writes the verdicts to `judged_books.jsonl`, which contains no text, replacing those of the same language and
 unit, and the figures to `judged_books.json`; without `--key` it counts the existing file again.
 """
@@ -31,7 +33,7 @@ from evaluation.readings import OK, Reading, Sample, header_of, numbered
 from training.examples import report as say
 from training.labels.readings import digest_of
 
-UNITS = ("dialogues", "pairs")
+UNITS = ("dialogues", "pairs", "turns")
 KINDS = {
     "gap_small": "the conversation goes on outside of it, and no utterance is so long that it would cut it",
     "speakers": "three people or more speak",
@@ -46,7 +48,10 @@ KINDS = {
 COHERENT = "speakers"
 """The kind of error with which a dialogue is still coherent, by the paper's definition."""
 
-AROUND = {"dialogues": 3, "pairs": 1}
+OF_BOUNDARIES = ("same", "gap_big", "paragraph")
+"""The kinds of errors that make a boundary wrong: there should be none, a dialogue should end, or one is missing."""
+
+AROUND = {"dialogues": 3, "pairs": 1, "turns": 3}
 """Unit → number of paragraphs shown before and after."""
 
 _INSTRUCTIONS = """\
@@ -67,7 +72,8 @@ class Read:
         book: name of the file.
         paragraphs: indices of the first and the last block.
         digests: the first 8 hex digits of the SHA-256 of each turn's text.
-        errors: error kinds, from KINDS; None if not yet judged.
+        errors: error kinds, from KINDS, in alphabetical order; of the unit "turns" each as often as it occurs. None if
+            not yet judged.
     """
 
     number: int
@@ -170,7 +176,8 @@ def judge(drawn: Mapping[int, Read], line: str) -> Read:
         ValueError: the line is malformed.
     """
     record, rest = numbered(drawn, line, "dialogue", "NUMBER ok, or NUMBER KIND ...")
-    errors = [] if rest.strip() == OK else sorted(set(rest.split()))
+    named = [] if rest.strip() == OK else rest.split()
+    errors = sorted(named if record.unit == "turns" else set(named))
     if strange := [kind for kind in errors if kind not in KINDS]:
         raise ValueError(f"dialogue {record.number}: {strange[0]!r} is no kind of error; there are {', '.join(KINDS)}")
     return replace(record, errors=errors)
@@ -184,20 +191,34 @@ def keep(old: Sequence[Read], new: Sequence[Read]) -> list[Read]:
 
 def tally(records: Sequence[Read]) -> dict[str, Any]:
     """Return, by language and unit, the number of judged items, how many have no error and no error but COHERENT, with
-    Wilson's 95 % interval, and the count of each kind.
+    Wilson's 95 % interval, and the count of each kind; of the unit "turns" also the errors by boundary and by turn.
     """
     figures: dict[str, Any] = {}
     for language, unit in sorted({(record.language, record.unit) for record in records}):
-        of = [record.errors or [] for record in records if (record.language, record.unit) == (language, unit)]
+        read = [record for record in records if (record.language, record.unit) == (language, unit)]
+        of = [record.errors or [] for record in read]
         right, coherent = sum(not each for each in of), sum(not set(each) - {COHERENT} for each in of)
         figures[f"{language} {unit}"] = {
             "read": len(of),
             "without_error": right,
             "interval": wilson(right / len(of), len(of)),
             "without_error_but_speakers": coherent,
-            "errors": {kind: count for kind in KINDS if (count := sum(kind in each for each in of))},
+            "errors": {kind: count for kind in KINDS if (count := sum(each.count(kind) for each in of))},
+            **(_by_turn(read) if unit == "turns" else {}),
         }
     return figures
+
+
+def _by_turn(read: Sequence[Read]) -> dict[str, int]:
+    """Return the numbers of boundaries between two turns, and of turns, and how many of each are wrong."""
+    errors = [kind for record in read for kind in record.errors or ()]
+    turns = sum(len(record.digests) for record in read)
+    return {
+        "boundaries": turns - len(read),
+        "wrong_boundaries": sum(kind in OF_BOUNDARIES for kind in errors),
+        "turns": turns,
+        "no_speech": errors.count("nobody"),
+    }
 
 
 def _add_options(step: argparse.ArgumentParser) -> None:

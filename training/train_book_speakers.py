@@ -28,10 +28,9 @@ from edos_dataset.segmentation.books.extraction import Speech, conversations
 from edos_dataset.segmentation.books.rules import load_rules
 from edos_dataset.segmentation.books.scenes import Scene, scene_of
 from edos_dataset.sources.formats import read_book
-from evaluation.novels import WORD, Novel, lay, turn_of
+from evaluation.novels import KINDS, WORD, Novel, lay, turn_of
 
 HIDDEN, EPOCHS, TURNS, RATE = 24, 8, 256, 3e-3
-KINDS = ("Explicit", "Anaphoric", "Implicit")
 
 
 @dataclass(frozen=True)

@@ -247,9 +247,10 @@ BOOK_SOURCE = pa.struct(
 BLOCK = pa.struct(
     {
         "text": pa.string(),
-        "kind": pa.string(),  # as in `sources.books.book.Block`; the next two too
+        "kind": pa.string(),  # as in `sources.books.book.Block`; all that follow too
         "chapter": pa.int32(),
         "speaker": pa.string(),
+        "said": pa.list_(pa.struct({"start": pa.int32(), "end": pa.int32(), "speaker": pa.string()})),
     }
 )
 """A paragraph of a book."""

@@ -285,6 +285,7 @@ class ReadBooks(ReadDocuments[Book]):
         of_rows = [row.read.blocks if row.read and not self.plain else () for row in rows]
         blocks = [block for of_book in of_rows for block in of_book]
         columns = {name: [getattr(block, name) for block in blocks] for name in ("text", "kind", "chapter", "speaker")}
+        columns["said"] = [[said._asdict() for said in block.said] for block in blocks]
         lists = nest(list(accumulate(map(len, of_rows), initial=0)), BLOCK, columns)
         empty = pa.array([not of_book for of_book in of_rows])
         return pa.ListArray.from_arrays(lists.offsets, lists.values, type=lists.type, mask=empty) if rows else lists

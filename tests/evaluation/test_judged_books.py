@@ -44,6 +44,20 @@ def test_draws_evenly_judges_and_counts(books: Path, tmp_path: Path, unit: str, 
     assert "come" not in judged.read_text(encoding="utf-8")
 
 
+def test_counts_every_error_of_a_turn(books: Path, tmp_path: Path) -> None:
+    """Of the unit "turns" a kind counts as often as the reader names it, by boundary and by turn."""
+    out, judged = tmp_path / "read", tmp_path / "judged.jsonl"
+    sampled = ["sample", "--books", str(books), "--language", "en", "--unit", "turns", "--number", "4"]
+    main([*sampled, "--out", str(out)])
+    verdicts = tmp_path / "verdicts.txt"
+    verdicts.write_text("1 ok\n2 same nobody same\n3 gap_small\n4 paragraph\n")
+    main(["tally", "--key", str(out / "key.jsonl"), "--verdicts", str(verdicts), "--judged", str(judged)])
+    figures = json.loads(judged.with_suffix(".json").read_text(encoding="utf-8"))["en turns"]
+    assert figures["errors"] == {"gap_small": 1, "same": 2, "nobody": 1, "paragraph": 1}
+    counted = [figures[name] for name in ("boundaries", "wrong_boundaries", "turns", "no_speech")]
+    assert counted == [8, 3, 12, 1]
+
+
 @pytest.mark.parametrize(
     ("verdict", "message"), [("1 wrong", "no kind of error"), ("9 ok", "no dialogue 9"), ("ok", "expected NUMBER")]
 )

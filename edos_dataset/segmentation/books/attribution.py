@@ -178,8 +178,11 @@ def _name_by_networks(dialogues: Sequence[Sequence[Turn]], scene: Scene, attribu
     """Name the speakers and the people whom speech addresses by name."""
     characters, best = scene.cast.characters, attributor.best(scene)
     turns = [turn for dialogue in dialogues for turn in dialogue]
-    for place, (turn, number) in enumerate(zip(turns, best, strict=True)):
-        if not turn.given:
+    for place, (turn, guessed) in enumerate(zip(turns, best, strict=True)):
+        number = guessed
+        if turn.given and turn.name is not None:
+            number = scene.cast.of(turn.name)
+        else:
             turn.name = (characters[number].name or None) if number >= 0 else None
         turn.character = number if number >= 0 else None
         called = scene.called.get(place)

@@ -213,7 +213,7 @@ BOUNDARIES = Table[Sides, Boundary](
         "a short lead-in names nobody",
         _lead_in_names_nobody,
         Boundary.END,
-        "“It is late.”\nAnd added:\n“I am tired.”",
+        "“It is late.”\nAnd cried:\n“I am tired.”",
     ),
     Rule(
         "a colon or a tag leads in the speech",

@@ -7,11 +7,12 @@ from edos_dataset.segmentation.books.attribution import name_speakers
 from edos_dataset.segmentation.books.boundaries import Boundary, Gap, boundary_at, length_between
 from edos_dataset.segmentation.books.certainty import certainty_of_turn
 from edos_dataset.segmentation.books.manner import manner_of
+from edos_dataset.segmentation.books.marked import is_marked_throughout, marked_turns
 from edos_dataset.segmentation.books.paragraphs import Parts, Styles, parts_of, style_names, styles_of
 from edos_dataset.segmentation.books.rules import Rule, Rules, Table, small_words
-from edos_dataset.segmentation.books.speakers import Speaker, lead_in, tag_before
+from edos_dataset.segmentation.books.speakers import Speaker, lead_in, leads_in_unspoken, tag_before
 from edos_dataset.segmentation.books.speech import Doubt, Extraction, Utterance
-from edos_dataset.segmentation.books.turns import Turn, differ, leads_in_unspoken, same, turns_of
+from edos_dataset.segmentation.books.turns import Turn, differ, same, turns_of
 from edos_dataset.sources.books.book import CONTENTS, HEADING, PARAGRAPH, SPEECH, VERSE, Block
 
 LONGEST = 400
@@ -74,7 +75,7 @@ def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extrac
         rules: of its language.
         parameters: of the extraction.
     """
-    styles = styles_of([text for text, kind, _, _ in blocks if kind == PARAGRAPH], rules)
+    styles = styles_of([block.text for block in blocks if block.kind == PARAGRAPH], rules)
     spoken = conversations(blocks, rules, parameters, styles)
     name_speakers(spoken, rules)
     dialogues = [
@@ -83,7 +84,7 @@ def extract(blocks: Sequence[Block], rules: Rules, parameters: Speech) -> Extrac
         if len(turns) >= parameters.min_turns
     ]
     reason = None if dialogues else _reason(blocks)
-    plays = any(kind == SPEECH for _, kind, _, _ in blocks)
+    plays = any(block.kind == SPEECH for block in blocks)
     return Extraction(dialogues, style_names(styles, plays), reason)
 
 
@@ -99,12 +100,13 @@ def conversations(
         styles: its quotes and dashes, if they are known.
     """
     if styles is None:
-        styles = styles_of([text for text, kind, _, _ in blocks if kind == PARAGRAPH], rules)
+        styles = styles_of([block.text for block in blocks if block.kind == PARAGRAPH], rules)
     found = _Conversations(rules, parameters)
-    speeches = 0
-    for number, (text, kind, _, speaker) in enumerate(blocks):
+    speeches, by_marks = 0, _marks_its_speech(blocks, styles, rules)
+    for number, block in enumerate(blocks):
+        text, kind, _, speaker, _ = block
         if kind == PARAGRAPH:
-            found.add_paragraph(text, number, parts_of(text, styles, rules))
+            found.add_paragraph(block, number, _parts(block, by_marks, styles, rules))
             if speeches and _leaves(text, rules):
                 found.gap.left = True
         elif kind == HEADING or (kind == CONTENTS and _separates_scenes(text)):
@@ -118,6 +120,20 @@ def conversations(
     return found.spoken
 
 
+def _marks_its_speech(blocks: Sequence[Block], styles: Styles, rules: Rules) -> bool:
+    """Return whether the file marks the speech of a book throughout."""
+    if not any(block.said for block in blocks):
+        return False
+    texts = [block for block in blocks if block.kind == PARAGRAPH]
+    heard = [parts_of(block.text, styles, rules) is not None for block in texts]
+    return is_marked_throughout([bool(block.said) for block in texts], heard)
+
+
+def _parts(block: Block, by_marks: bool, styles: Styles, rules: Rules) -> Parts | None:
+    """Return a paragraph split at its quotes or dashes; None where marks say what is speech."""
+    return None if by_marks or block.said else parts_of(block.text, styles, rules)
+
+
 class _Conversations:
     """Collects turns into dialogues."""
 
@@ -128,20 +144,23 @@ class _Conversations:
         self.gaps: list[Gap] = []
         self.gap = Gap()
 
-    def add_paragraph(self, text: str, number: int, parts: Parts | None) -> None:
-        turns = turns_of(parts, number, self.rules) if parts is not None else []
+    def add_paragraph(self, block: Block, number: int, parts: Parts | None) -> None:
+        turns = marked_turns(block, number, self.rules) if block.said else self._heard(parts, number)
         if not turns:
-            self.gap.texts.append(text)
-            self.gap.over |= _separates_scenes(text)
+            self.gap.texts.append(block.text)
+            self.gap.over |= _separates_scenes(block.text)
             return
-        assert parts is not None
-        if not turns[0].lead and not turns[0].verbs and self._leads_in_unspoken():
-            self.gap.texts.append(text)
-            return
-        if self._continues(turns[0], parts):
+        if parts is not None and self._continues(turns[0], parts):
             _extend(self.turns[-1], turns.pop(0))
         for turn in turns:
             self.add(turn)
+
+    def _heard(self, parts: Parts | None, number: int) -> list[Turn]:
+        """Return the turns of a paragraph without marked speech."""
+        turns = turns_of(parts, number, self.rules) if parts is not None else []
+        if turns and not turns[0].lead and not turns[0].verbs and self._leads_in_unspoken():
+            return []
+        return turns
 
     def _leads_in_unspoken(self) -> bool:
         """Return whether the paragraph before leads in what is thought or written, and not spoken."""
@@ -332,6 +351,11 @@ def _has_lead_of_same(pair: Pair) -> bool:
     return pair.lead is not None and _same(pair)
 
 
+def _lead_continues(pair: Pair) -> bool:
+    lead = pair.lead
+    return lead is not None and lead.verb in pair.rules.goes_on and not differ(pair.before, lead, pair.rules)
+
+
 def _tag_continues(pair: Pair) -> bool:
     if not pair.turn.further:
         return False
@@ -356,6 +380,12 @@ LED_IN = Table[Pair, bool](
         _is_led_in_within_paragraph,
         True,
         "“Well.” He sat down and continued:\n“It is late.”\n“It is,” said Ann.",
+    ),
+    Rule(
+        "a lead-in says that the speaker continues",
+        _lead_continues,
+        True,
+        "“Well,” said Tom.\nHe looked at the fire and continued:\n“So it is.”\n“So it is,” said Ann.",
     ),
     Rule(
         "a tag says that the speaker continues",

@@ -12,6 +12,7 @@ _SENTENCE_ENDS = frozenset(".;:!?…")
 _COLONS = (":", ":--", ":—", ":–")
 _LEADS_IN = frozenset((":", ",", "—", "–", "--"))
 _ENDS_OF_TAGS = frozenset(".,;")
+_BESIDE = 70  # characters of narration in which a word says that what follows is written
 _NEAR = 9  # tokens from the speech to its verb
 _NEAR_BEGINNING = 5  # the same where a sentence begins behind the speech
 _LONGEST_SUBJECT = 4  # words
@@ -129,6 +130,16 @@ def lead_in(narration: str, rules: Rules) -> Speaker | None:
     return tag_before(narration, rules) if narration.endswith(_COLONS) else None
 
 
+def leads_in_unspoken(narration: str, rules: Rules) -> bool:
+    """Return whether narration leads in, with a colon, what is thought, said to oneself, or written."""
+    if narration.rstrip("—–- ")[-1:] != ":":
+        return False
+    tag = tag_before(narration, rules)
+    if tag is None or tag.verb in rules.writes:
+        return rules.writes.meet(small_words(narration[-_NEAR:]))
+    return tag.verb in rules.thinks or rules.to_self.within(narration[-_NEAR:])
+
+
 def subject_of(narration: str, rules: Rules) -> Speaker | None:
     """Return the subject of the first sentence of narration, without a verb; None where it is not clear."""
     tokens, place = tokens_of(narration[:_WINDOW]), 0
@@ -220,10 +231,10 @@ def _beginning_at(tokens: Sequence[str], place: int, rules: Rules) -> Subject:
     if place >= len(tokens):
         return _NOBODY
     word = tokens[place].lower()
-    if word in rules.pronouns:
+    described = word in rules.articles
+    if word in rules.pronouns and not (described and _goes_on_as_noun(tokens, place + 1, rules)):
         return None, rules.pronouns[word]
     words: list[str] = []
-    described = word in rules.articles
     for token in tokens[place:]:
         if token == "." and words and words[-1].lower() in rules.abbreviations:
             words[-1] += "."
@@ -233,7 +244,18 @@ def _beginning_at(tokens: Sequence[str], place: int, rules: Rules) -> Subject:
         words.append(token)
         if len(words) == _LONGEST_SUBJECT:
             break
-    return _named(words, described, rules)
+    name, person = _named(words, described, rules)
+    return name, person or (rules.pronouns.get(word) if name else None)
+
+
+def _goes_on_as_noun(tokens: Sequence[str], place: int, rules: Rules) -> bool:
+    """Return whether a noun stands at a place, so that the word before it is an article rather than a pronoun: German
+    "sagte der Vater", not "sagte der leise".
+    """
+    if place >= len(tokens) or not tokens[place][0].isalpha():
+        return False
+    word = tokens[place].lower()
+    return not (word in rules.particles or word in rules.stops or word in rules.says)
 
 
 def _ends_subject(token: str, words: Sequence[str], described: bool, rules: Rules) -> bool:

@@ -18,7 +18,7 @@ from edos_dataset.segmentation.books.papers import Papers, extract_as_papers
 from edos_dataset.segmentation.books.rules import languages, load_rules, rules_text
 from edos_dataset.segmentation.books.speech import Extraction, Utterance
 from edos_dataset.segmentation.dialogues import UNSURE
-from edos_dataset.sources.books.book import HEADING, Block
+from edos_dataset.sources.books.book import HEADING, Block, Said
 from edos_dataset.sources.documents import rejected_books
 
 _NO_LIMIT = 1 << 40
@@ -107,7 +107,8 @@ class FindDialogues(Stage):
     def __call__(self, table: pa.Table) -> pa.Table:
         """Find the dialogues; a book without any is rejected, with its reason."""
         flat, offsets = unnest(table, "blocks")
-        blocks = list(map(Block, *(flat.field(name).to_pylist() for name in Block._fields)))
+        *columns, said = (flat.field(name).to_pylist() for name in Block._fields)
+        blocks = list(map(Block, *columns, (tuple(Said(**each) for each in of_block) for of_block in said)))
         books = zip(table["language"].to_pylist(), offsets[:-1], offsets[1:], strict=True)
         speech = self._speech()
         found = [extract(blocks[start:stop], load_rules(language), speech) for language, start, stop in books]
@@ -151,9 +152,9 @@ class KeepSure(Stage):
 def _chapters(blocks: Sequence[Block]) -> list[str | None]:
     """Return the heading above each block, None before the first one."""
     heading, found = None, []
-    for text, kind, _, _ in blocks:
-        if kind == HEADING:
-            heading = text
+    for block in blocks:
+        if block.kind == HEADING:
+            heading = block.text
         found.append(heading)
     return found
 

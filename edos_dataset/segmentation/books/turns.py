@@ -43,7 +43,7 @@ class Turn:
         further: the tag beside its first quote says that the speaker continues.
         doubts: what was guessed of it and of the narration before it.
         gap: paragraphs of narration before it.
-        given: a play names its speaker.
+        given: the book itself states its speaker, as a play does.
         character: number of its speaker; None where unknown.
         addressee: name of the person to whom it is said; None where unknown.
     """
@@ -88,6 +88,8 @@ class Turn:
 
 def differ(one: Turn | Speaker, other: Turn | Speaker, rules: Rules) -> bool:
     """Return whether two are certainly different people."""
+    if (stated := _stated_same(one, other)) is not None:
+        return not stated
     if one.name and other.name and not same_name(one.name, other.name, rules):
         return True
     if one.person and other.person and one.person != other.person:
@@ -97,9 +99,18 @@ def differ(one: Turn | Speaker, other: Turn | Speaker, rules: Rules) -> bool:
 
 def same(one: Turn | Speaker, other: Turn | Speaker, rules: Rules) -> bool:
     """Return whether two are certainly one person: of one name, or both "I"."""
+    if (stated := _stated_same(one, other)) is not None:
+        return stated
     if one.name and other.name:
         return same_name(one.name, other.name, rules)
     return one.person == other.person == "i"
+
+
+def _stated_same(one: Turn | Speaker, other: Turn | Speaker) -> bool | None:
+    """Return whether a book states one speaker for two turns; None where it does not state both."""
+    if isinstance(one, Turn) and isinstance(other, Turn) and one.given and other.given and one.name and other.name:
+        return one.name.casefold() == other.name.casefold()
+    return None
 
 
 class Quote:
@@ -402,20 +413,19 @@ def _turns_beside_narration(parts: Parts, number: int, rules: Rules) -> list[Tur
             before = quote.as_narration()
             continue
         if not turns or ANOTHER_SPEAKER.decide(quote):
-            turns.append(_begun(quote, number))
+            turns.append(begun(quote, number))
         else:
-            _continue(turns[-1], quote)
+            go_on(turns[-1], quote)
         before = quote.after
+    finish(turns, before)
     if turns:
-        turns[-1].tail = before
         turns[-1].open = parts.ends_open
-        if before:
-            turns[-1].narration.append(before)
     _doubt(turns, rules)
     return turns
 
 
-def _begun(quote: Quote, number: int) -> Turn:
+def begun(quote: Quote, number: int) -> Turn:
+    """Return the turn that a quote begins in the block of a number."""
     before, lead, tag = quote.before, quote.lead, quote.tag
     if before and quote.turns:
         quote.turns[-1].narration.append(before)
@@ -429,7 +439,8 @@ def _begun(quote: Quote, number: int) -> Turn:
     return turn
 
 
-def _continue(turn: Turn, quote: Quote) -> None:
+def go_on(turn: Turn, quote: Quote) -> None:
+    """Add a quote to the turn of the quote before it in the paragraph."""
     speech, before, lead, tag = quote.speech, quote.before, quote.lead, quote.tag
     if before:
         turn.narration.append(before)
@@ -440,6 +451,14 @@ def _continue(turn: Turn, quote: Quote) -> None:
     if lead is not None or tag is not None:
         turn.attribute(lead)
         turn.attribute(tag)
+
+
+def finish(turns: Sequence[Turn], after: str) -> None:
+    """Add the narration behind the last quote of a paragraph to its last turn."""
+    if turns:
+        turns[-1].tail = after
+        if after:
+            turns[-1].narration.append(after)
 
 
 def _punctuated(text: str, narration: str, quote: Quote) -> str:
@@ -475,13 +494,3 @@ def _doubt(turns: Sequence[Turn], rules: Rules) -> None:
             beside = " ".join([turn.lead[-_FAR:], *[text[:_FAR] for text in turn.narration]])
             if rules.unheard.meet(small_words(beside)) or rules.to_self.within(beside):
                 turn.doubts.append(Doubt.UNHEARD)
-
-
-def leads_in_unspoken(narration: str, rules: Rules) -> bool:
-    """Return whether narration leads in, with a colon, what is thought, said to oneself, or written."""
-    if narration.rstrip("—–- ")[-1:] != ":":
-        return False
-    tag = tag_before(narration, rules)
-    if tag is None or tag.verb in rules.writes:
-        return rules.writes.meet(small_words(narration[-_NEAR:]))
-    return tag.verb in rules.thinks or rules.to_self.within(narration[-_NEAR:])

@@ -7,6 +7,14 @@ from typing import NamedTuple
 PARAGRAPH, HEADING, VERSE, SPEECH, NOTE, CONTENTS = "paragraph", "heading", "verse", "speech", "note", "contents"
 
 
+class Said(NamedTuple):
+    """Speech in a paragraph, as the file marks it."""
+
+    start: int
+    end: int  # its characters in the text of the block, with quotes and dashes if they stand inside the mark
+    speaker: str | None  # name of who says it; None if the mark does not tell
+
+
 class Block(NamedTuple):
     """A paragraph of a book, in NFC, with white space collapsed to single spaces."""
 
@@ -14,6 +22,7 @@ class Block(NamedTuple):
     kind: str = PARAGRAPH
     chapter: int = 0  # number of headings before it
     speaker: str | None = None  # of a SPEECH
+    said: tuple[Said, ...] = ()  # of a PARAGRAPH, in order; empty if the file marks no speech in it
 
 
 class Book(NamedTuple):

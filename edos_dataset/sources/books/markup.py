@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 from lxml import etree
 
+from edos_dataset.sources.books.marks import CLOSE, Marks, without_signs
 from edos_dataset.sources.parsed import ReadError
 
 SKIP, BLOCK, INSIDE, LINE, BREAK, SPEAKER, SCENE = "skip", "block", "inside", "line", "break", "speaker", "scene"
-PREFORMATTED, QUOTED = "preformatted", "quoted"
+PREFORMATTED, QUOTED, SAID = "preformatted", "quoted", "said"
 """What an element does besides having a kind: it is left out; it is a paragraph; nothing; it is a line of verse; it
 ends a line; it names the speaker; it contains the speaker's words; it is a block in which empty lines end paragraphs;
-it is speech, to which missing quotes are added.
+it is in quotes, which are added if they are missing; it is also speech for certain.
 """
 
 _OPENING_QUOTES = frozenset("\"'“„‘‚«‹")
@@ -27,6 +28,7 @@ class Role(NamedTuple):
     does: str = INSIDE
     kind: str | None = None  # of it and its content; null: that of its parent
     aside: bool = False  # a note within a paragraph, which continues after it
+    speaker: str | None = None  # who says what is SAID, or speaks in a SCENE, if the element tells
 
 
 class Piece(NamedTuple):
@@ -47,15 +49,18 @@ def refuse_many_tags(text: str, reason: str) -> None:
         raise ReadError(reason, f"{tags:,} tags, and no book has more than {MOST_TAGS:,}")
 
 
-def paragraphs(root: etree._Element, role_of: Callable[[etree._Element], Role], verse: str) -> list[Piece]:
+def paragraphs(
+    root: etree._Element, role_of: Callable[[etree._Element], Role], verse: str, marks: Marks
+) -> list[Piece]:
     """Return the paragraphs of a tree in order; notes within a paragraph follow it.
 
     Args:
         root: the tree.
         role_of: returns the role of an element.
         verse: the kind of lines outside any element with a kind.
+        marks: gives the signs that stand around what is SAID in the text of the paragraphs.
     """
-    collected = _Collected(verse)
+    collected = _Collected(verse, marks)
     preformatted = 0
     walk = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
     for event, node in walk:
@@ -66,12 +71,12 @@ def paragraphs(root: etree._Element, role_of: Callable[[etree._Element], Role], 
                     walk.skip_subtree()
                 else:
                     collected.start(role)
-                    if role.does == QUOTED:
-                        collected.open_quote(node)
+                    if role.does in (QUOTED, SAID):
+                        collected.open_quote(node, role)
                     preformatted += role.does == PREFORMATTED
                     (collected.preformatted if preformatted else collected.say)(node.text)
                 continue
-            if role.does == QUOTED:
+            if role.does in (QUOTED, SAID):
                 collected.close_quote()
             if role.does != SKIP:
                 collected.end(role)
@@ -86,14 +91,16 @@ def paragraphs(root: etree._Element, role_of: Callable[[etree._Element], Role], 
 
 
 class _Collected:
-    def __init__(self, verse: str) -> None:
+    def __init__(self, verse: str, marks: Marks) -> None:
         self.done: list[Piece] = []
-        self._verse = verse
+        self._verse, self._marks = verse, marks
         self._text: list[str] = []
         self._kinds: list[str | None] = [None]  # of the open elements
         self._quotes: list[str] = []  # closing quotes of open speech; empty if the text has its own
+        self._said: list[str] = []  # signs before open speech; empty unless that is marked and the outermost
         self._lines: str | None = None  # kind of the open lines
         self._speaker: str | None = None
+        self._stated: str | None = None  # speaker that the open scene states
         self._notes: list[Piece] = []  # of the open paragraph
         self._around: list[str] | None = None  # text of the paragraph around an open note
         self._depth = 0  # elements open in a note
@@ -101,7 +108,7 @@ class _Collected:
     def say(self, text: str | None) -> None:
         """Add text."""
         if text:
-            self._text.append(text.replace("\n", " "))
+            self._text.append(without_signs(text).replace("\n", " "))
 
     def preformatted(self, text: str | None) -> None:
         """Add text whose line breaks count; an empty line ends a paragraph."""
@@ -119,8 +126,8 @@ class _Collected:
         else:
             self._text.append("\n")
 
-    def open_quote(self, node: etree._Element) -> None:
-        """Begin speech, in quotes unless the text has its own quotes or a dash."""
+    def open_quote(self, node: etree._Element, role: Role) -> None:
+        """Begin speech, in quotes unless the text has its own quotes or a dash, and a sign if it is marked."""
         own = "".join(map(str, node.itertext())).strip()[:1]
         before = "".join(self._text[-2:]).rstrip()[-1:]
         level = sum(map(bool, self._quotes)) % 2
@@ -128,15 +135,22 @@ class _Collected:
         bare = not (own in _OWN_QUOTES or before in _OPENING_QUOTES)
         self._quotes.append(closing if bare else "")
         self.say(opening if bare else "")
+        sign = "" if role.does != SAID or any(self._said) else self._marks.opening(role.speaker)
+        self._said.append(sign)
+        self._text.append(sign)
 
     def close_quote(self) -> None:
         """End speech."""
-        if closing := self._quotes.pop():
+        sign, quote = self._said.pop(), self._quotes.pop()
+        if sign and "".join(self._text).strip() == sign and self.done:  # its last paragraph has ended
+            self._text, last = [], self.done[-1]
+            self.done[-1] = last._replace(text=last.text + quote)
+        elif closing := (CLOSE if sign else "") + quote:
             while self._text and not self._text[-1].strip():
                 self._text.pop()
             if self._text:
                 self._text[-1] = self._text[-1].rstrip()
-            self.say(closing)
+            self._text.append(closing)
 
     def start(self, role: Role) -> None:
         """Open an element."""
@@ -145,8 +159,10 @@ class _Collected:
             self._text += "\n" if role.does in (BLOCK, LINE, BREAK) else ""
         elif role.aside:
             self._around, self._text, self._depth = self._text, [], 1
-        elif role.does in (BLOCK, PREFORMATTED, SPEAKER):
+        elif role.does in (BLOCK, PREFORMATTED, SPEAKER, SCENE):
             self.flush()
+            if role.does == SCENE:
+                self._speaker = self._stated = role.speaker
         elif role.does == LINE:
             if not self._lines:
                 self.flush()
@@ -164,19 +180,24 @@ class _Collected:
                     self._notes.append(Piece(text, self._kinds[-1]))
                 self._text, self._around = self._around, None
         elif role.does == SPEAKER:
-            self._speaker, self._text = _tidy(self._text).replace("\n", " ").strip(" .:_") or None, []
+            name = _tidy(self._text).replace("\n", " ").strip(" .:_") or None
+            self._speaker, self._text = self._stated or name, []
         elif role.does in (BLOCK, PREFORMATTED, SCENE):
             self.flush()
-            self._speaker = None if role.does == SCENE else self._speaker
+            if role.does == SCENE:
+                self._speaker = self._stated = None
         elif role.does == LINE:
             self._text.append("\n")
         self._kinds.pop()
 
     def flush(self) -> None:
-        """End the open paragraph."""
-        if text := _tidy(self._text):
-            self.done.append(Piece(text, self._lines or self._kinds[-1], self._speaker))
-        self._text, self._lines = [], None
+        """End the open paragraph; speech that is open goes on in the next one."""
+        sign = next(filter(None, self._said), "")
+        if not sign or any(map(str.isalnum, "".join(self._text))):
+            if text := _tidy([*self._text, CLOSE] if sign else self._text):
+                self.done.append(Piece(text, self._lines or self._kinds[-1], self._speaker))
+            self._text = [sign] if sign else []
+        self._lines = None
         self.done += self._notes
         self._notes = []
 

@@ -1,17 +1,20 @@
 """Books in TEI, such as those of ELTeC; the elements state the kind of each paragraph."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 from lxml import etree
 
 from edos_dataset.languages import primary_language
 from edos_dataset.sources.books.book import CONTENTS, HEADING, NOTE, PARAGRAPH, SPEECH, VERSE, Block, Book
+from edos_dataset.sources.books.marks import Marks
 from edos_dataset.sources.books.markup import (
     BLOCK,
     BREAK,
     LINE,
     QUOTED,
+    SAID,
     SCENE,
     SKIP,
     SPEAKER,
@@ -37,13 +40,17 @@ _ROLES: dict[str, Role] = {
     "lg": Role(BLOCK, VERSE),
     "l": Role(LINE),
     "lb": Role(BREAK),
-    **dict.fromkeys(("q", "said"), Role(QUOTED)),
+    "q": Role(QUOTED),
     "sp": Role(SCENE, SPEECH),
     "speaker": Role(SPEAKER),
     "note": Role(BLOCK, NOTE, aside=True),
     **dict.fromkeys(("titlePage", "list", "table", "figure", "castList", "trailer", "listBibl"), Role(BLOCK, CONTENTS)),
     **dict.fromkeys(("item", "row", "castItem", "docTitle", "docImprint", "docDate"), Role(BLOCK)),
 }
+_SPOKEN = frozenset(("spoken", "speech", "direct"))  # types of <q>
+_PEOPLE = ("person", "personGrp", "castItem", "role")
+_NAMES = ("persName", "name", "role", "roleDesc")
+_ID = "{http://www.w3.org/XML/1998/namespace}id"
 _APPARATUS = {"contents": CONTENTS, "toc": CONTENTS, "titlepage": CONTENTS, "imprint": CONTENTS, "index": CONTENTS,
               "advertisement": CONTENTS, "notes": NOTE, "footnotes": NOTE}  # fmt: skip
 _EDITION = re.compile(r"(?<!\s)\s*:\s*ELTeC.*$", re.IGNORECASE | re.DOTALL)
@@ -66,12 +73,34 @@ def read_tei(data: bytes, name: str, language: str | None) -> Book:
     body = next((node for node in root.iter("{*}text", "text") if _name(node) == "text"), None)
     if body is None or _name(root) not in ("TEI", "TEI.2", "teiCorpus"):
         raise ReadError(NOT_A_BOOK, f"XML of the element <{_name(root)[:40]}>; a book in TEI has <TEI> and <text>")
-    return Book(refuse_little(tuple(_blocks(body))), *_facts(root), encoding, confidence)
+    marks = Marks()
+    blocks = tuple(marks.said_in(_blocks(body, _people(root), marks)))
+    return Book(refuse_little(blocks), *_facts(root), encoding, confidence)
 
 
-def _blocks(body: etree._Element) -> Iterator[Block]:
+def _people(root: etree._Element) -> dict[str, str]:
+    """Return the names of the people whom the file lists, by their ids."""
+    people = {}
+    for node in root.iter(*(f"{{*}}{name}" for name in _PEOPLE)):
+        of_person = (node.find(f"{{*}}{name}") for name in _NAMES)
+        named = next((each for each in of_person if each is not None), node)
+        if (number := node.get(_ID)) and (name := _text(named)):
+            people[number] = name
+    return people
+
+
+def _speaker(node: etree._Element, people: Mapping[str, str]) -> str | None:
+    """Return who speaks by `@who`: the names of those to whom it points, several joined by commas; an id that the file
+    does not list is read as a name.
+    """
+    pointers = (node.get("who") or "").split()
+    ids = (pointer.rpartition("#")[2] for pointer in pointers)
+    return ", ".join(people.get(each) or " ".join(re.split("[_ ]+", each)) for each in ids if each) or None
+
+
+def _blocks(body: etree._Element, people: Mapping[str, str], marks: Marks) -> Iterator[Block]:
     chapter = 0
-    for text, kind, speaker in paragraphs(body, _role, VERSE):
+    for text, kind, speaker in paragraphs(body, partial(_role_with_speaker, people), VERSE, marks):
         if kind in (VERSE, SPEECH, PARAGRAPH, None) and speaker:
             kind = SPEECH
         elif kind == SPEECH:
@@ -79,6 +108,15 @@ def _blocks(body: etree._Element) -> Iterator[Block]:
         if text := clean(text):
             yield Block(text, kind or PARAGRAPH, chapter, speaker if kind == SPEECH else None)
             chapter += kind == HEADING
+
+
+def _role_with_speaker(people: Mapping[str, str], node: etree._Element) -> Role:
+    name = _name(node)
+    if name in ("said", "q"):
+        return _role_of_quote(node, people)
+    if name == "sp" and (node.get("who") or "").rpartition("#")[2] in people:
+        return Role(SCENE, SPEECH, speaker=_speaker(node, people))
+    return _role(node)
 
 
 def _role(node: etree._Element) -> Role:
@@ -93,6 +131,15 @@ def _role(node: etree._Element) -> Role:
         if name != "stage" and _name(parent) != "choice":
             return _INSIDE
     return _ROLES.get(name, _INSIDE)
+
+
+def _role_of_quote(node: etree._Element, people: Mapping[str, str]) -> Role:
+    """Return the role of `<said>` and `<q>`: speech, unless it is thought or the file does not say so."""
+    if node.get("aloud") == "false":
+        return _INSIDE
+    if _name(node) == "said" or node.get("who") or node.get("type") in _SPOKEN:
+        return Role(SAID, speaker=_speaker(node, people))
+    return _ROLES["q"]
 
 
 def _name(node: etree._Element) -> str:

@@ -13,8 +13,9 @@ from lxml import etree
 
 from edos_dataset.languages import primary_language
 from edos_dataset.sources.archives import ENCRYPTED, unpack_member
-from edos_dataset.sources.books.book import CONTENTS, HEADING, NOTE, VERSE, Book
+from edos_dataset.sources.books.book import CONTENTS, HEADING, NOTE, VERSE, Block, Book
 from edos_dataset.sources.books.kinds import Kinds
+from edos_dataset.sources.books.marks import Marks, without_signs
 from edos_dataset.sources.books.markup import (
     BLOCK,
     BREAK,
@@ -22,6 +23,7 @@ from edos_dataset.sources.books.markup import (
     LINE,
     PREFORMATTED,
     QUOTED,
+    SAID,
     SKIP,
     Piece,
     Role,
@@ -63,8 +65,12 @@ _ROLES: dict[str, Role] = {
     **dict.fromkeys(("aside", "figcaption", "caption"), Role(BLOCK, NOTE)),
     "br": Role(BREAK),
     "pre": Role(PREFORMATTED),
-    **dict.fromkeys(("q", "said"), Role(QUOTED)),
+    "q": Role(QUOTED),
 }
+_INLINE = frozenset(("span", "a", "b", "i", "em", "small", "sup", "img", "q", "said"))
+_SPEECH = re.compile(r"(?<![\w-])(?:said|speech|dialog(?:ue)?|spoken)(?![\w-])")
+"""The class or `epub:type`, with or without a prefix ("z3998:speech"), of an inline element that is speech."""
+_SPEAKERS = ("data-who", "data-speaker", "who")  # attributes that name who says it
 _OF_CLASS = (
     (re.compile(r"page-?num|pg-?(?:boilerplate|header|footer)|\bpgmonospaced|fnanchor|linenum|hidden"), Role(SKIP)),
     (re.compile(r"foot-?note|endnote|sidenote|caption|figcenter|figleft|figright"), Role(BLOCK, NOTE)),
@@ -91,8 +97,9 @@ def read_html(data: bytes, name: str, language: str | None) -> Book:
     said = _TITLE.match(title)
     named, _, by = said["title"].partition(", by ") if said else (title, "", "")
     code = root.get("lang") or root.get("{http://www.w3.org/XML/1998/namespace}lang") or root.get("xml:lang")
+    marks = Marks()
     return Book(
-        refuse_little(structure(*_with_kinds(_pieces_of(root)))),
+        _blocks(_pieces_of(root, marks), marks),
         primary_language(code or stated.get("dc.language")) or None,
         stated.get("dc.title") or named.strip() or None,
         stated.get("dc.creator") or stated.get("author") or by.strip(" .") or None,
@@ -112,10 +119,11 @@ def read_epub(data: bytes, name: str, language: str | None) -> Book:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             package = _package(archive)
             pieces: list[Piece] = []
+            marks = Marks()
             encodings: list[tuple[float, str]] = []
             for page in _pages(archive, package, name):
                 root, encoding, confidence = _parse_html(page, language)
-                pieces += _pieces_of(root)
+                pieces += _pieces_of(root, marks)
                 encodings.append((confidence, encoding))
     except (ReadError, MemoryError):
         raise
@@ -125,8 +133,7 @@ def read_epub(data: bytes, name: str, language: str | None) -> Book:
         raise ReadError(MALFORMED, f"{type(error).__name__}; download or copy it again") from error
     confidence, encoding = min(encodings, default=(1.0, "utf-8"))
     language, title, author = (_stated(package, tag) for tag in ("language", "title", "creator"))
-    blocks = refuse_little(structure(*_with_kinds(pieces)))
-    return Book(blocks, primary_language(language) or None, title, author, None, encoding, confidence)
+    return Book(_blocks(pieces, marks), primary_language(language) or None, title, author, None, encoding, confidence)
 
 
 def _package(archive: zipfile.ZipFile) -> etree._Element:
@@ -227,8 +234,12 @@ def _parse_html(data: bytes, language: str | None) -> tuple[etree._Element, str,
     return root, encoding, confidence
 
 
-def _pieces_of(root: etree._Element) -> list[Piece]:
-    pieces = paragraphs(root, _role, VERSE)
+def _blocks(pieces: Sequence[Piece], marks: Marks) -> tuple[Block, ...]:
+    return refuse_little(tuple(marks.said_in(structure(*_with_kinds(pieces)))))
+
+
+def _pieces_of(root: etree._Element, marks: Marks) -> list[Piece]:
+    pieces = paragraphs(root, _role, VERSE, marks)
     for place, piece in enumerate(pieces[:80]):
         if _FIRST.search(piece.text):
             pieces = pieces[place + 1 :]
@@ -244,11 +255,13 @@ def _with_kinds(pieces: Sequence[Piece]) -> tuple[list[str], list[int], list[str
     one.
     """
     texts, by_words = [piece.text for piece in pieces], Kinds(0)
-    kinds = [piece.kind or by_words.kind_of(piece.text, 1) for piece in pieces]
+    kinds = [piece.kind or by_words.kind_of(without_signs(piece.text), 1) for piece in pieces]
     return texts, [1] * len(texts), kinds
 
 
 def _role(node: etree._Element) -> Role:
+    if (said := _role_of_speech(node)) is not None:
+        return said
     tag = str(node.tag)
     marked = f"{node.get('class') or ''} {node.get('id') or ''} {node.get('epub:type') or ''}".strip().lower()
     if marked and tag not in ("body", "html"):
@@ -256,9 +269,16 @@ def _role(node: etree._Element) -> Role:
             return Role(LINE, VERSE)
         for pattern, role in _OF_CLASS:
             if pattern.search(marked):
-                inline = tag in ("span", "a", "b", "i", "em", "small", "sup", "img")
-                return Role(INSIDE) if inline and role.does != SKIP else role
+                return Role(INSIDE) if tag in _INLINE and role.does != SKIP else role
     return _ROLES.get(tag, Role())
+
+
+def _role_of_speech(node: etree._Element) -> Role | None:
+    """Return the role of an inline element that is marked as speech, None of all others."""
+    kinds = f"{node.get('class') or ''} {node.get('epub:type') or ''}".lower()
+    if node.tag != "said" and not (node.tag in _INLINE and _SPEECH.search(kinds)):
+        return None
+    return Role(SAID, speaker=next(filter(None, map(node.get, _SPEAKERS)), None))
 
 
 def _in_verse(node: etree._Element) -> bool:

@@ -36,6 +36,34 @@ def test_what_hangs_on_a_verb(narration: str, language: str, verb: str, name: st
     assert tag_after("Sim,", narration, load_rules(language)) == (verb, name, person)
 
 
+@pytest.mark.parametrize(
+    ("narration", "language", "name", "person"),
+    [
+        ("sagte der Vater leise.", "de", "der Vater", "m"),
+        ("fuhr die Mutter fort.", "de", "die Mutter", "f"),
+        ("sagte der Wachtmeister.", "de", "der Wachtmeister", "m"),
+        ("sagte der und lachte.", "de", None, "m"),
+        ("sagte die leise.", "de", None, None),
+        ("felelé az asszony.", "hu", "az asszony", "f"),
+        ("felelé az.", "hu", None, None),
+        ("dijo aquel hombre.", "es", "aquel hombre", "m"),
+    ],
+)
+def test_an_article_before_a_noun_is_no_pronoun(
+    narration: str, language: str, name: str | None, person: str | None
+) -> None:
+    """A word that may be an article or a pronoun begins a name where a noun follows."""
+    found = tag_after("Ja,", narration, load_rules(language))
+    assert found is not None and (found.name, found.person) == (name, person)
+
+
+def test_another_person_goes_on() -> None:
+    """Who goes on with the talk by name is another person than the one who has just spoken."""
+    talk = ["»Ich bin müde«, fuhr der Vater fort.", "»Geh zu Bett«, fuhr die Mutter fort."]
+    (dialogue,) = extract([Block(text) for text in talk * 6], load_rules("de"), Speech()).dialogues
+    assert [turn.speaker for turn in dialogue[:2]] == ["der Vater", "die Mutter"]
+
+
 def test_a_colon_leads_in_what_follows() -> None:
     """Narration behind speech that ends in a colon tells who speaks next, and not who has spoken."""
     rules = load_rules("en")
