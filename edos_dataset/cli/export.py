@@ -60,7 +60,8 @@ def export(
     voice: Annotated[
         list[str] | None,
         typer.Option(
-            help="Voice of a speaker in SSML; may be repeated, and speakers get them by turns.",
+            help="Voice of a speaker in SSML; may be repeated, and speakers get them by turns. `SPEAKER=VOICE` is for "
+            "one speaker, `narrator=VOICE` for the narrator of books.",
             show_default="the speaker's name",
         ),
     ] = None,

@@ -18,7 +18,7 @@ from edos_dataset.exports.datasets import VIEWS, card_of, write_views
 from edos_dataset.exports.dialogues import Source, source_of
 from edos_dataset.exports.documents import Subtitles, Written, written
 from edos_dataset.exports.films import Files, Film, films_of
-from edos_dataset.exports.ssml import EMOTIONS, TAIL, Speech
+from edos_dataset.exports.ssml import EMOTIONS, TAIL, Speech, cast_of
 from edos_dataset.exports.tables import FORMS, Settings, check_template, file_format, write_table
 from edos_dataset.releases.formats.selection import Selection
 from edos_dataset.releases.formats.writers import check_writable
@@ -87,7 +87,8 @@ def export(
         source: the file, folder or archive that was curated, for subtitles: its files are marked. By default the files
             are looked for in the current folder, by the paths in the dataset; without a file, the turns are its blocks.
         mark: what subtitles are marked with: "both", "label" or "speaker".
-        voice: names of voices for SSML, which the speakers of a film get by turns; by default their own names.
+        voice: names of voices for SSML, which the speakers of a film get by turns; by default their own names. One in
+            the form "SPEAKER=NAME" is the voice of this speaker, or of the narrator of books ("narrator=NAME").
         emotion: how SSML says emotions: "express-as", "prosody" or "none".
         out_encoding: "utf-8", the default, or "utf-8-sig", which Excel needs to show umlauts in a CSV file.
         force: replace existing files.
@@ -192,7 +193,7 @@ def _write(source: Source, wish: _Wish, card: str, left_out: Counter[str]) -> It
     if to in FORMS:
         return _write_rows(source, wish, Settings(source.shape, wish.system, wish.encoding, left_out))
     if to == SSML:
-        return _write_speech(source, out, Speech(wish.voices, emotion=wish.emotion, labels=source.labels), wish.force)
+        return _write_speech(source, out, Speech(*cast_of(wish.voices), wish.emotion, source.labels), wish.force)
     files = Files(None if wish.source is None else place_of(wish.source), _language(source))
     speaker, label = wish.mark != "label", wish.mark != "speaker"
     make = Subtitles(to, files, lambda: Marks(speaker, label, source.labels), left_out)

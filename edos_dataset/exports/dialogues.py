@@ -35,9 +35,13 @@ _FACTS = {
     "certainty": "certainty",
 }
 _OF_A_TURN = (
-    *("text", "speaker", "addressee", "start", "end", "manner", "narration", "label", "confidence", "top", "certainty"),
+    *("text", "speaker", "speaker_id", "addressee", "start", "end", "manner", "narration"),
+    *("label", "confidence", "top", "certainty"),
 )
-_OF_A_DIALOGUE = ("dialogue_id", "document_id", "language", "source", "certainty", "label", "confidence", "soft_label")
+_OF_A_DIALOGUE = (
+    *("dialogue_id", "document_id", "language", "source", "certainty", "label", "confidence", "soft_label", "chapter"),
+)
+_OF_A_BOOK = ("title", "author", "year")
 
 
 class Shape(NamedTuple):
@@ -200,7 +204,13 @@ def _shape_of(schema: pa.Schema, splits: tuple[str, ...]) -> Shape:
     fields = {"split", *(name for name in _SAID if name in turn.names)}
     fields |= {"label", "confidence"} if "label" in schema.names else set()
     fields |= {name for name, column in _FACTS.items() if column in schema.names}
-    return Shape(frozenset(fields), splits, _RANKS if "top" in turn.names else 0)
+    fields |= {"certainty"} if "certainty" in turn.names else set()
+    extras: dict[str, pa.DataType] = {}
+    if "speaker_id" in turn.names:
+        extras["speaker_id"] = pa.int32()
+    if "chapter" in schema.names:  # books
+        extras |= dict.fromkeys(("chapter", *_OF_A_BOOK), pa.string()) | {"year": pa.int32()}
+    return Shape(frozenset(fields), splits, _RANKS if "top" in turn.names else 0, extras)
 
 
 def _damaged(path: Path, error: Exception) -> FolderError:
@@ -247,7 +257,8 @@ def _of_row(row: Mapping[str, Any], split: str, labels: LabelSet | None) -> Dial
         turns[-1].label, turns[-1].confidence = names[row["label"]], _short(confidence_of(row))
     source = row.get("source") or {}
     facts = (row.get("document_id"), source.get("path"), row.get("language"), _short(row.get("certainty")))
-    return Dialogue(row["dialogue_id"], turns, split, *facts)
+    of_book = {name: source.get(name) for name in _OF_A_BOOK} if "chapter" in row else {}
+    return Dialogue(row["dialogue_id"], turns, split, *facts, {"chapter": row["chapter"], **of_book} if of_book else {})
 
 
 def _turn(turn: Mapping[str, Any], names: Sequence[str]) -> Turn:
@@ -262,6 +273,7 @@ def _turn(turn: Mapping[str, Any], names: Sequence[str]) -> Turn:
         [(names[each["label"]], _short(each["probability"]) or 0.0) for each in turn.get("top") or ()],
         turn.get("narration"),
         _short(turn.get("certainty")),
+        extra={"speaker_id": turn["speaker_id"]} if "speaker_id" in turn else {},
         manner=turn.get("manner"),
         addressee=turn.get("addressee"),
     )

@@ -15,19 +15,21 @@ EMOTIONS = ("express-as", "prosody", "none")
 """How emotions are written."""
 
 _UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_END = re.compile(r"(?<=[.!?…])[\"'”’)\]]*\s+(?=[\"'“‘(\[¿¡]*[^\W\d_])")
+_END = re.compile(r"(?<=[.!?…])([\"'”’)\]]*)\s+(?=[\"'“‘(\[¿¡]*[^\W\d_])")
 _FAMILIES = "ekman7"
 _STYLES = {
     "anger": "angry", "disgust": "disgruntled", "fear": "fearful", "joy": "cheerful", "sadness": "sad",
     "surprise": "excited",
 }  # fmt: skip
-_PROSODY = {
+_PROSODY: Mapping[str, Mapping[str, str]] = {
     "anger": {"rate": "+10%", "pitch": "+5%", "volume": "+20%"},
     "disgust": {"rate": "-5%", "pitch": "-5%"},
     "fear": {"rate": "+15%", "pitch": "+10%", "volume": "-10%"},
     "joy": {"rate": "+5%", "pitch": "+10%"},
     "sadness": {"rate": "-15%", "pitch": "-10%", "volume": "-10%"},
     "surprise": {"rate": "+5%", "pitch": "+20%"},
+    "whispering": {"volume": "-40%"},
+    "shouting": {"volume": "+40%"},
 }
 _VOICES = {
     "whispering": re.compile(r"\b(?:whisper|under (?:his|her) breath)", re.IGNORECASE),
@@ -35,7 +37,26 @@ _VOICES = {
 }
 """Style → the words about the voice that mean it; it is truer than that of a label."""
 
-_NARRATOR = "narrator"
+NARRATOR = "narrator"
+"""The speaker of what the narrator of a book says."""
+
+
+def cast_of(voices: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Return the voices that speakers get by turns, and those of the form "SPEAKER=VOICE" by speaker in lower case.
+
+    Raises:
+        ValueError: speaker or voice is missing in one of these.
+    """
+    by_turns, cast = [], {}
+    for given in voices:
+        speaker, equals, voice = (part.strip() for part in given.rpartition("="))
+        if not voice or (equals and not speaker):
+            raise ValueError(f"--voice {given!r}: expected VOICE or SPEAKER=VOICE, such as 'Alice=en-GB-SoniaNeural'")
+        if equals:
+            cast[speaker.lower()] = voice
+        else:
+            by_turns.append(voice)
+    return by_turns, cast
 
 
 @dataclass
@@ -45,13 +66,13 @@ class Speech:
     Attributes:
         voices: Names of voices, which the speakers of a film get by turns; without any, the voice of a speaker has the
             speaker's name.
-        narrator: Name of the voice of a book's narrator.
+        cast: Name of a speaker, or NARRATOR, in lower case → name of their voice.
         emotion: One of EMOTIONS.
         labels: The label set; None where labels are any texts.
     """
 
     voices: Sequence[str] = ()
-    narrator: str = _NARRATOR
+    cast: Mapping[str, str] = field(default_factory=dict)
     emotion: str = EMOTIONS[0]
     labels: LabelSet | None = None
     _given: dict[str, str] = field(default_factory=dict)
@@ -80,25 +101,28 @@ class Speech:
             voice = self._voice(turn.speaker or f"speaker {place % 2 + 1}")
             yield _spoken(voice, turn.text, *self._emotion(turn))
             if turn.narration and turn.narration.strip():
-                yield _spoken(self.narrator, turn.narration)
+                yield _spoken(self.cast.get(NARRATOR, NARRATOR), turn.narration)
 
     def _voice(self, speaker: str) -> str:
+        if (own := self.cast.get(speaker.lower())) is not None:
+            return own
         if not self.voices:
             return speaker
         return self._given.setdefault(speaker, self.voices[len(self._given) % len(self.voices)])
 
     def _emotion(self, turn: Turn) -> tuple[str, str]:
         """Return the tags around what is said."""
-        style = next((style for style, said in _VOICES.items() if turn.manner and said.search(turn.manner)), None)
-        if style is not None and self.emotion == "express-as":
-            return f"<mstts:express-as style={quoteattr(style)}>", "</mstts:express-as>"
-        family = None if turn.label is None or self.emotion == "none" else _family(turn.label, self.labels)
-        if family is None:
+        if self.emotion == "none":
+            return "", ""
+        how = next((style for style, said in _VOICES.items() if turn.manner and said.search(turn.manner)), None)
+        if how is None and turn.label is not None:
+            how = _family(turn.label, self.labels)
+        if how is None:
             return "", ""
         if self.emotion == "prosody":
-            values = "".join(f" {name}={quoteattr(value)}" for name, value in _PROSODY.get(family, {}).items())
+            values = "".join(f" {name}={quoteattr(value)}" for name, value in _PROSODY.get(how, {}).items())
             return (f"<prosody{values}>", "</prosody>") if values else ("", "")
-        style = _STYLES.get(family, family)
+        style = _STYLES.get(how, how)
         return f"<mstts:express-as style={quoteattr(_fit(style))}>", "</mstts:express-as>"
 
 
@@ -107,7 +131,8 @@ TAIL = "</speak>\n"
 
 
 def _spoken(voice: str, text: str, before: str = "", after: str = "") -> str:
-    sentences = "".join(f"<s>{escape(sentence)}</s>" for sentence in _END.split(_fit(text).strip()) if sentence)
+    parts = _END.sub(r"\1\n", " ".join(_fit(text).split())).split("\n")
+    sentences = "".join(f"<s>{escape(part)}</s>" for part in parts if part)
     return f"<voice name={quoteattr(_fit(voice))}>{before}<p>{sentences}</p>{after}</voice>"
 
 

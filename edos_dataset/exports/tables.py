@@ -135,13 +135,15 @@ def turn_rows(dialogue: Dialogue, settings: Settings) -> Iterator[Row]:
         _NAMES.get(name, name): getattr(dialogue, name) for name in settings.has("document", "split")
     }
     tail = {name: getattr(dialogue, name) for name in settings.has("certainty", "language")}
+    of_turns = "certainty" in tail and dialogue.certainty is None
     for number, turn in enumerate(dialogue.turns, 1):
         row = {**head, "turn": number}
         row |= {name: getattr(turn, name) for name in settings.has("speaker", "start", "end")}
         row |= {"text": turn.text, **{name: getattr(turn, name) for name in settings.has(*_SCORES)}}
         for rank, (label, share) in enumerate(turn.top[1:], 2):
             row |= {f"label_{rank}": label, f"confidence_{rank}": share}
-        yield {**dialogue.extra, **turn.extra, **row, **tail}
+        row |= tail | ({"certainty": turn.certainty} if of_turns else {})
+        yield {**dialogue.extra, **turn.extra, **row}
 
 
 _NAMES = {"document": "document_id"}

@@ -12,7 +12,9 @@ from lxml import etree
 import edos_dataset
 from command_line import edos
 from edos_dataset.exports.dialogues import _certain_parts
+from edos_dataset.exports.films import Film
 from edos_dataset.exports.records import Dialogue, Turn
+from edos_dataset.exports.ssml import Speech, cast_of
 from edos_dataset.runs.folder import FolderError
 from published_folder import run
 from small_models import small_tokenizer
@@ -267,6 +269,38 @@ def test_a_book_becomes_a_script_for_a_full_cast(tmp_path):
     voices = list(etree.parse(str(tmp_path / "a.ssml")).iter("{*}voice"))
     assert [voice.get("name") for voice in voices] == ["Ann", "narrator", "Tom"]
     assert [each.get("style") for each in voices[0].iter("{*}express-as")] == ["whispering"]
+    cast = ["narrator=Guy", "tom=Ryan", "Ava"]
+    edos_dataset.export(tmp_path / "a.jsonl", to="ssml", out=tmp_path / "b.ssml", voice=cast, emotion="prosody")
+    voices = list(etree.parse(str(tmp_path / "b.ssml")).iter("{*}voice"))
+    assert [voice.get("name") for voice in voices] == ["Ava", "Guy", "Ryan"]
+    assert [each.get("volume") for each in voices[0].iter("{*}prosody")] == ["-40%"]
     edos_dataset.export(tmp_path / "a.jsonl", to="csv", out=tmp_path / "a.csv")
     rows = list(csv.DictReader((tmp_path / "a.csv").open()))
     assert (rows[0]["manner"], rows[0]["addressee"], rows[0]["narration"]) == ("whispered", "Tom", "She rose.")
+
+
+@pytest.mark.parametrize("voice", ["=Ava", "Ann=", " "])
+def test_a_voice_needs_its_name(voice):
+    with pytest.raises(ValueError, match="expected VOICE or SPEAKER=VOICE"):
+        cast_of([voice])
+
+
+def test_sentences_keep_what_closes_them():
+    film = Film("x", "x.txt", [Dialogue("d", [Turn("(She “knew.”) Go!")])])
+    spoken = "".join(Speech().body(film))
+    assert "<s>(She “knew.”)</s><s>Go!</s>" in spoken
+
+
+def test_turns_of_books_have_their_book_in_a_table(tmp_path):
+    told = "“Will you come?” asked Tom.\n\n“I will,” said Ann.\n\n“Now?”\n\n“Now.”\n\n" + "He walked on. " * 30 + "\n\n"
+    head = "Title: The Inn\n\nAuthor: Ann Hill\n\n*** START OF THE PROJECT GUTENBERG EBOOK ***\n\n"
+    text = head + "".join(f"CHAPTER {number}\n\n{told}" for number in ("I", "II", "III"))
+    (tmp_path / "inn.txt").write_text(text, encoding="utf-8")
+    settings = ["books.min_words=0", "books.divergence=null", "rare_words.share=null", "duplicates.share=null"]
+    edos_dataset.books(tmp_path / "inn.txt", tmp_path / "out", labels=False, settings=settings)
+    edos_dataset.export(tmp_path / "out", to="csv", out=tmp_path / "a.csv")
+    rows = list(csv.DictReader((tmp_path / "a.csv").open()))
+    assert {(row["title"], row["author"]) for row in rows} == {("The Inn", "Ann Hill")}
+    assert "CHAPTER III" in {row["chapter"] for row in rows}
+    assert [bool(row["certainty"]) for row in rows[:2]] == [False, True]
+    assert rows[0]["speaker"] == "Tom" and rows[0]["speaker_id"] != rows[1]["speaker_id"] != ""
