@@ -159,6 +159,14 @@ def hits(
         Path | None,
         typer.Option(help="Markdown file with what annotators should read before they begin.", show_default="none"),
     ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            help="Language of the pages and of the built-in quiz: en, de, es, fr, hu, it, nl or pt. Answers are English "
+            "names of labels in every language.",
+            show_default="that of the dialogues, or en",
+        ),
+    ] = None,
     force: Force = False,
 ) -> None:
     """Bundle dialogues into HITs for `edos crowd serve`: dialogues to label (EDOS, Section 3.2), or responses to judge
@@ -198,6 +206,13 @@ def serve(
     ] = False,
     consent: Annotated[
         Path | None, typer.Option(help="Text file of the consent that workers give.", show_default="built-in text")
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            help="Language of the pages, which workers can change: en, de, es, fr, hu, it, nl or pt.",
+            show_default="as in the batch",
+        ),
     ] = None,
     password: Annotated[
         str | None,

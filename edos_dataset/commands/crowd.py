@@ -40,6 +40,7 @@ from edos_dataset.crowd.store import Store
 from edos_dataset.crowd.store import invite as invite_workers
 from edos_dataset.encoders.encoder import DEFAULT_MODEL
 from edos_dataset.label_sets import LabelMap, LabelSet, load_label_map, load_label_set
+from edos_dataset.label_sets.translations import shown_language
 from edos_dataset.runs.arguments import check_apart
 from edos_dataset.runs.folder import check_out_file
 from edos_dataset.runs.shards import write_text
@@ -115,6 +116,7 @@ def make_hits(
     label_map: "str | Path | LabelSet | LabelMap | None" = None,
     openings: bool = False,
     guideline: str | Path | None = None,
+    language: str | None = None,
     force: bool = False,
 ) -> Result:
     """Bundle dialogues into HITs: dialogues to label (EDOS, Section 3.2) or responses to judge (Xie & Pu, Section 5.4).
@@ -138,6 +140,8 @@ def make_hits(
         label_map: label set or map into which the suggestions of that file are translated: its labels are chosen from.
         openings: of dialogues, ask about first turns too, which have nothing before them.
         guideline: Markdown file with what annotators should read: headings, lists, paragraphs, emphasis.
+        language: code of the language of the pages and the built-in quiz (en, de, es, fr, hu, it, nl or pt); by default
+            that of the dialogues, or English. Answers are English names of labels in every language.
         force: replace a batch without answers.
 
     Returns:
@@ -148,7 +152,9 @@ def make_hits(
     check_apart(out, [each.rpartition("=")[2] for each in given])
     paid = (seed, size, checks, workers, reward, bonus)
     text = None if guideline is None else read_guideline(place_of(guideline))
-    batch = replace(make_batch(given, kind, asked, rows, *paid, label_set, label_map, openings), guideline=text)
+    shown = None if language is None else shown_language(language)
+    batch = make_batch(given, kind, asked, rows, *paid, label_set, label_map, openings, shown)
+    batch = replace(batch, guideline=text)
     write_batch(place_of(out), batch, force)
     facts = {
         "kind": batch.kind,
@@ -188,6 +194,7 @@ def serve(
     open_to_all: bool = False,
     mturk: bool = False,
     consent: str | Path | None = None,
+    language: str | None = None,
     password: str | None = None,
     patience: float = 60.0,
     most_hits: int = 50,
@@ -206,6 +213,7 @@ def serve(
         open_to_all: let anyone join without an invitation, under a name of their choice.
         mturk: accept workers of Mechanical Turk through external questions at /mturk?hit=HIT; needs HTTPS.
         consent: text file of the consent that workers give; by default a built-in text.
+        language: code of the language of the pages, which workers can change; by default as in the batch.
         password: password for /admin; by default a generated one.
         patience: minutes after which the HIT of an inactive worker is offered to others.
         most_hits: maximum number of HITs per worker.
@@ -217,7 +225,8 @@ def serve(
     """
     check_installed()
     asked = read_batch(local_place(batch, _ANSWERED))
-    asked = replace(asked, workers=answers or asked.workers)
+    shown = asked.language if language is None else shown_language(language)
+    asked = replace(asked, workers=answers or asked.workers, language=shown)
     chosen = password or secrets.token_urlsafe(9)
     text = None if consent is None else place_of(consent).read_text(encoding="utf-8")
     doors = Doors(chosen, open_to_all, mturk, text)

@@ -52,6 +52,7 @@ from edos_dataset.crowd.store import Store, alias_of
 from edos_dataset.crowd.text_files import read_objects
 from edos_dataset.crowd.turn_tasks import tasks_of_turns
 from edos_dataset.label_sets import DEFAULT, LabelMap, LabelSet, label_set_of, load_label_map, load_label_set
+from edos_dataset.label_sets.translations import language_of_texts
 from edos_dataset.releases.formats.selection import Selection
 from edos_dataset.releases.formats.sources import read_records
 from edos_dataset.releases.labelled_rows import EDOS, label_set_said, labelled_rows
@@ -107,6 +108,7 @@ def make_batch(
     label_set: "str | Path | LabelSet | Sequence[str] | None" = None,
     label_map: "str | Path | LabelSet | LabelMap | None" = None,
     openings: bool = False,
+    language: str | None = None,
 ) -> Batch:
     """Return a batch of HITs made from dialogues.
 
@@ -125,6 +127,7 @@ def make_batch(
             labels are of, else those of EDOS.
         label_map: label set or map into which these are translated, with the suggestions.
         openings: of dialogues, ask about first turns too, as for `tasks_of_turns`.
+        language: language of the pages and of the built-in quiz, one of `LANGUAGES`; by default that of the dialogues.
 
     Raises:
         ValueError: the sources are of no known form, do not fit the kind, or are incomplete.
@@ -144,11 +147,14 @@ def make_batch(
         path = place_of(sources[0])
         labels = _labels(path, first, label_set)
         tasks, labels = _translated_tasks(_tasks(path, first, labels, openings), labels, label_map)
-        return _labelling(tasks, labels, read_quiz(quiz, labels), size or 15, checks, paid)
+        paid["language"] = language or language_of_texts(turn for task in tasks for turn in task["turns"])
+        asked = read_quiz(quiz, labels, paid["language"])
+        return _labelling(tasks, labels, asked, size or 15, checks, paid)
     for name, given in (("--label-set", label_set), ("--map", label_map), ("--quiz", quiz)):
         if given is not None:
             raise ValueError(f"{name} is for dialogues to label, and these are to be judged: leave it out")
     judged = _read_judged(sources, rows)
+    paid["language"] = language or language_of_texts(turn for each in judged for turn in each["turns"])
     return Batch(
         found, judge_hits(judged, seed, size or 10, 3 if checks is None else checks), input=hash_json(judged), **paid
     )

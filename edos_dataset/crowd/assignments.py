@@ -12,6 +12,7 @@ from edos_dataset.crowd.hit_answers import GRADES, Given, check_given, feedback
 from edos_dataset.crowd.hits import Hit, Item
 from edos_dataset.crowd.store import DamagedError, Store, now
 from edos_dataset.crowd.text_files import csv_text
+from edos_dataset.crowd.texts import PageError
 from edos_dataset.runs.untrusted import json_of, shown
 from edos_dataset.wording import counted
 
@@ -19,7 +20,7 @@ _INT64 = 1 << 63  # SQLite has no larger numbers
 _GLANCE = 20.0  # seconds between records of activity: every write waits for the disk
 
 
-class NotYoursError(ValueError):
+class NotYoursError(PageError):
     """The assignment is not, or no longer, this worker's."""
 
 
@@ -70,7 +71,7 @@ class Work:
             ValueError: nobody of that name was invited or has joined.
         """
         if hit is not None and hit not in self.hits:
-            raise NotYoursError("this question is not of this batch")
+            raise NotYoursError("other_batch")
         with self.store.writing() as connection:
             moment = now()
             if not connection.execute("SELECT 1 FROM workers WHERE id = ?", (worker,)).fetchone():
@@ -131,7 +132,7 @@ class Work:
 
     def _hit(self, name: str) -> Hit:
         if name not in self.hits:
-            raise NotYoursError("this task was replaced by others: go back to the beginning")
+            raise NotYoursError("replaced")
         return self.hits[name]
 
     def of_worker(self, worker: str, assignment: int) -> Assignment:
@@ -283,15 +284,8 @@ def _of_worker(connection: sqlite3.Connection, worker: str, assignment: int) -> 
             "SELECT hit, finished, released FROM assignments WHERE id = ? AND worker = ?", (assignment, worker)
         ).fetchone()
     if row is None:
-        raise NotYoursError("this is not a task of yours: load the page again")
-    over = (
-        "this task has been submitted"
-        if row[1]
-        else "you were long away, and somebody else has done this"
-        if row[2]
-        else ""
-    )
-    return row[0], over and f"{over}: load the page again"
+        raise NotYoursError("not_yours")
+    return row[0], "submitted" if row[1] else "long_away" if row[2] else ""
 
 
 def _item(hit: Hit, place: int) -> Item:

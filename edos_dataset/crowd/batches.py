@@ -5,13 +5,16 @@ The folder holds `hits.jsonl` and `batch.json`; `edos crowd serve` keeps the ans
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from decimal import ROUND_HALF_UP, Decimal
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 from edos_dataset.crowd.hits import Hit, read_hits, write_hits
+from edos_dataset.crowd.texts import Texts, texts_of
 from edos_dataset.label_sets import DEFAULT, LabelSet, load_label_set
+from edos_dataset.label_sets.translations import LANGUAGES, language_of_texts
 from edos_dataset.runs.fingerprints import hash_json
 from edos_dataset.runs.shards import write_text
 from edos_dataset.runs.untrusted import json_of, shown
@@ -42,6 +45,7 @@ class Batch:
         rules: overrides of the quality rules.
         label_set: the labels to choose from as plain data; None for those of EDOS.
         guideline: what annotators read before the tutorial, as Markdown; None for nothing.
+        language: language of the pages, one of `LANGUAGES`; None for that of the dialogues.
     """
 
     kind: Task
@@ -54,6 +58,7 @@ class Batch:
     rules: Mapping[str, Any] = field(default_factory=dict)
     label_set: Mapping[str, Any] | None = None
     guideline: str | None = None
+    language: str | None = None
 
     def __post_init__(self) -> None:
         """Check the settings, which a file may state."""
@@ -69,11 +74,25 @@ class Batch:
         ):
             if not isinstance(given, kind):
                 raise ValueError(f"{name} is {shown(given)}")
+        if self.language not in (None, *LANGUAGES):
+            raise ValueError(f"language is {shown(self.language)}, none of {', '.join(LANGUAGES)}")
 
     @property
     def labels(self) -> LabelSet:
         """The labels to choose from."""
         return load_label_set(self.label_set or DEFAULT)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All attributes that are set but the HITs."""
+        names = [each.name for each in fields(self) if each.name != "hits"]
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+    @cached_property
+    def texts(self) -> Texts:
+        """What people read on the pages, in the batch's language."""
+        asked = (turn for hit in self.hits for item in hit.items if item.kind != "quiz" for turn in item.turns)
+        return texts_of(self.language or language_of_texts(asked))
 
     @property
     def cost(self) -> tuple[float, float]:
@@ -99,8 +118,7 @@ def write_batch(folder: Path, batch: Batch, force: bool = False) -> None:
             )
     (folder / RECORD).unlink(missing_ok=True)
     write_hits(folder / HITS, batch.hits)
-    record = {key: value for key, value in vars(batch).items() if key != "hits" and value is not None}
-    write_text(folder / RECORD, json.dumps({**record, "hits": hash_json([hit.id for hit in batch.hits])}, indent=1))
+    write_text(folder / RECORD, json.dumps({**batch.settings, "hits": hash_json([hit.id for hit in batch.hits])}, indent=1))
 
 
 def read_batch(folder: Path) -> Batch:

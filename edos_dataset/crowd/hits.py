@@ -11,13 +11,14 @@ import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 from edos_dataset.crowd.names import EDOS
 from edos_dataset.crowd.text_files import read_objects
+from edos_dataset.crowd.texts import texts_of
 from edos_dataset.label_sets import BUILT_IN, DEFAULT, LabelSet, load_label_set
+from edos_dataset.label_sets.translations import ENGLISH
 from edos_dataset.runs.shards import write_text
 from edos_dataset.runs.untrusted import UntrustedInputError, json_of
 from edos_dataset.text import shown as shortened
@@ -260,7 +261,6 @@ def _read_item(row: Mapping[str, Any]) -> Item:
     return Item(str(row["id"]), row["kind"], turns, choices, truth, facts)
 
 
-QUIZ = "quiz.jsonl"
 MATRIX, REFERENCES = "matrix.json", ("RT", "GT")
 """In the records of `evaluation/generation.py`: the file that describes them all, and the rows that are not models.
 """
@@ -315,20 +315,20 @@ def _check_speakers(task: Mapping[str, Any]) -> None:
         raise ValueError(f"`speakers` is {shortened(names)}: give a text for each of the {len(task['turns'])} turns")
 
 
-def read_quiz(path: Path | None = None, labels: LabelSet = EDOS) -> list[dict[str, Any]]:
+def read_quiz(path: Path | None = None, labels: LabelSet = EDOS, language: str = ENGLISH) -> list[dict[str, Any]]:
     """Return quiz questions: `turns`, `label`, and optionally `choices`, names of labels including the right one.
 
     Args:
         path: a file of JSON lines; by default the questions of this package, at least one for each label of EDOS,
             and none for other label sets.
         labels: the label set.
+        language: language of the package's questions, one of `LANGUAGES`.
 
     Raises:
         ValueError: as for `read_tasks`; or two questions are equal.
     """
-    if path is None and labels.labels != EDOS.labels:
-        return []
-    path = path or Path(str(files("edos_dataset.crowd") / QUIZ))
+    if path is None:
+        return [dict(question) for question in texts_of(language).quiz] if labels.labels == EDOS.labels else []
     quiz: dict[tuple[str, ...], dict[str, Any]] = {}
     for number, row in read_objects(path, '{"turns": [...], "label": ...}'):
         try:

@@ -106,9 +106,9 @@ def test_a_batch_keeps_its_labels(tmp_path):
     crowd.make_hits(tasks, tmp_path / "batch")
     batch = read_batch(tmp_path / "batch")
     assert batch.labels.name == "ekman7" and [item.kind for item in batch.hits[0].items] == ["label"]
-    page = pages.tutorial(batch)
+    page = pages.tutorial(batch, batch.texts)
     assert "<dt>surprise</dt>" in page and "joyful" not in page and "Response intents" not in page
-    assert list(pages.labels(batch.labels)) == list(load_label_set("ekman7").labels)
+    assert list(pages.labels(batch.texts, batch.labels)) == list(load_label_set("ekman7").labels)
     with pytest.raises(ValueError, match="unknown label 'joy'.* if it is of another set, give label_set=NAME"):
         crowd.make_hits(tasks, tmp_path / "other", label_set="edos41")
     tasks.write_text(json.dumps({**row, "label_set": "moods"}) + "\n")
@@ -218,7 +218,7 @@ def test_a_guideline_and_who_speaks_are_on_the_pages(tmp_path):
         tmp_path / "talk.csv", tmp_path / "batch", label_set=["calm", "tense"], guideline=tmp_path / "guide.md"
     )
     batch = read_batch(tmp_path / "batch")
-    page = pages.tutorial(batch)
+    page = pages.tutorial(batch, batch.texts)
     assert (
         "<h3>Read first</h3><p>Sarcasm is <em>tense</em>, never <code>calm</code>. It <strong>counts</strong>.</p>"
         in page
@@ -226,7 +226,7 @@ def test_a_guideline_and_who_speaks_are_on_the_pages(tmp_path):
     assert "<ul><li>whole &lt;b&gt;dialogues&lt;/b&gt;</li><li>no hurry</li></ul>" in page
     assert "quiz" not in page
     [hit] = batch.hits
-    shown = pages.content(batch, Assignment(1, hit, False, None), {})["items"]
+    shown = pages.content(batch, batch.texts, Assignment(1, hit, False, None), {})["items"]
     assert sorted((item["turns"], item["speakers"]) for item in shown) == [
         (("I lost my job.", "Oh no!"), ["Ann", "Ben"]),
         (("We won!",), [""]),

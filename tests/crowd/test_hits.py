@@ -17,6 +17,8 @@ from edos_dataset.crowd.hits import (
     read_tasks,
     write_hits,
 )
+from edos_dataset.crowd.texts import texts_of
+from edos_dataset.label_sets.translations import LANGUAGES
 from edos_dataset.labels import GROUPS, LABELS
 
 
@@ -71,14 +73,11 @@ def test_judging_has_bonus_tasks_with_the_truth_and_knows_whose_replies_are_show
         judge_hits(judged(25, truths=8))
 
 
-def test_our_quiz_and_tutorial_have_every_label_and_no_question_is_an_example():
-    from edos_dataset.web.crowd.pages import labels
-
-    questions = read_quiz()
-    assert {question["label"] for question in questions} == set(LABELS) == set(labels())
-    assert {row["example"] for row in labels().values()}.isdisjoint(
-        turn for each in questions for turn in each["turns"]
-    )
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_our_quiz_and_tutorial_have_every_label_and_no_question_is_an_example(language):
+    questions, examples = read_quiz(language=language), texts_of(language).examples
+    assert {question["label"] for question in questions} == set(LABELS) == set(examples)
+    assert set(examples.values()).isdisjoint(turn for each in questions for turn in each["turns"])
 
 
 @pytest.mark.parametrize(

@@ -144,8 +144,7 @@ class Offer:
 
 def batch_id(batch: Batch) -> str:
     """Return the id of a batch, 16 hexadecimal digits; it depends on the content only, so a copy has the same."""
-    rest = {key: value for key, value in vars(batch).items() if key != "hits" and value is not None}
-    return hash_json([rest, [hit.id for hit in batch.hits]])[:16]
+    return hash_json([batch.settings, [hit.id for hit in batch.hits]])[:16]
 
 
 def note_of(batch: Batch, hit: Hit) -> str:

@@ -12,6 +12,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from edos_dataset.crowd.assignments import NotYoursError, Work
+from edos_dataset.crowd.batches import Batch
+from edos_dataset.crowd.texts import PageError, Texts
 from edos_dataset.web.crowd import pages
 from edos_dataset.web.crowd.connections import PATIENCE, bounded
 from edos_dataset.web.crowd.visitors import BODY, MTURK, Admin, Doors, RefusedError, Sessions, Workers
@@ -52,13 +54,16 @@ class Guard:
 
     Args:
         app: the application.
+        texts: returns the texts in the language of a visitor.
         mturk: whether Mechanical Turk may frame the pages.
         per_host: requests per second from one address, which many visitors may share; bursts may be six times larger.
     """
 
-    def __init__(self, app: ASGIApp, mturk: bool = False, per_host: float = 50.0) -> None:
+    def __init__(
+        self, app: ASGIApp, texts: Callable[[Request], Texts], mturk: bool = False, per_host: float = 50.0
+    ) -> None:
         """Build the headers."""
-        self.app = app
+        self.app, self.texts = app, texts
         self.hosts, self.guesses = Rates(per_host, 6 * per_host), Rates(0.2, 10)
         self.guesses_of_all = Rates(0.5, 30)
         ancestors, forms = " ".join(MTURK) if mturk else "'none'", " ".join(["'self'", *(MTURK if mturk else ())])
@@ -95,13 +100,22 @@ class Guard:
         if scope["method"] == "POST" and scope["path"] == _LOGIN:  # whatever addresses a proxy or a guesser states
             wait = max(wait, self.guesses_of_all.wait(""))
         if wait:
-            await _refuse(guarded, 429, "Too many requests: wait a moment.", [(b"retry-after", b"%d" % (wait + 1))])
+            await self._refuse(scope, guarded, 429, "too_many", [(b"retry-after", b"%d" % (wait + 1))])
             return
         body = await _body(receive)
         if body is None:
-            await _refuse(guarded, 413, "This is too large, or came too slowly.", [(b"connection", b"close")])
+            await self._refuse(scope, guarded, 413, "too_large", [(b"connection", b"close")])
             return
         await self.app({**scope, BODY: body}, receive, guarded)
+
+    async def _refuse(
+        self, scope: Scope, send: Send, status: int, text: str, headers: list[tuple[bytes, bytes]]
+    ) -> None:
+        from starlette.requests import Request
+
+        plain = (b"content-type", b"text/plain; charset=utf-8")
+        await send({"type": "http.response.start", "status": status, "headers": [plain, *headers]})
+        await send({"type": "http.response.body", "body": self.texts(Request(scope))(text).encode()})
 
 
 async def _body(receive: Receive) -> bytes | None:
@@ -120,12 +134,6 @@ async def _body(receive: Receive) -> bytes | None:
         if len(body) > LARGEST:
             return None
     return body
-
-
-async def _refuse(send: Send, status: int, text: str, headers: list[tuple[bytes, bytes]]) -> None:
-    plain = (b"content-type", b"text/plain; charset=utf-8")
-    await send({"type": "http.response.start", "status": status, "headers": [plain, *headers]})
-    await send({"type": "http.response.body", "body": text.encode()})
 
 
 def make_app(work: Work, doors: Doors) -> ASGIApp:
@@ -150,29 +158,33 @@ def make_app(work: Work, doors: Doors) -> ASGIApp:
         Route("/api/answer", workers.answer, methods=["POST"]),
         Route("/api/finish", workers.finish, methods=["POST"]),
         Route("/tutorial", workers.tutorial),
+        Route("/language", workers.speak),
         Route("/admin", admin.show),
         Route(_LOGIN, admin.log_in, methods=["POST"]),
         Route("/admin/progress", admin.progress),
         Route("/static/{name}", _static),
     ]
-    title = pages.TITLES[work.batch.kind]
+
+    def texts(request: Request) -> Texts:
+        return sessions.texts(request, work.batch)
 
     def refused(request: Request, error: Exception) -> Response:
-        return _error_page(request, title, error)
+        return _error_page(request, texts(request), work.batch, error)
 
-    handlers: dict[Any, Callable[[Request, Exception], Response]] = {RefusedError: refused, ValueError: refused}
-    return Guard(Starlette(routes=routes, exception_handlers=handlers), doors.mturk, doors.per_host)
+    handlers: dict[Any, Callable[[Request, Exception], Response]] = {ValueError: refused}
+    return Guard(Starlette(routes=routes, exception_handlers=handlers), texts, doors.mturk, doors.per_host)
 
 
-def _error_page(request: Request, title: str, error: Exception) -> Response:
-    """Return an error as a page, or as JSON to a script."""
+def _error_page(request: Request, texts: Texts, batch: Batch, error: Exception) -> Response:
+    """Return an error as a page, or as JSON to a script; in the visitor's language, where pages of ours can lead to it."""
     from starlette.responses import JSONResponse
 
     status = HTTPStatus.CONFLICT if isinstance(error, NotYoursError) else HTTPStatus.BAD_REQUEST
     status = error.status if isinstance(error, RefusedError) else status
+    text = texts(error.text) if isinstance(error, PageError) else str(error)
     if request.url.path.startswith(("/api/", "/admin/progress")):
-        return JSONResponse({"error": str(error)}, status)
-    return pages.html("welcome", title, "", status=status, intro=escape(str(error)), join="")
+        return JSONResponse({"error": text}, status)
+    return pages.html("welcome", texts, pages.title(batch, texts), "", status=status, intro=escape(text), join="")
 
 
 def _static(request: Request) -> Response:
@@ -180,7 +192,7 @@ def _static(request: Request) -> Response:
 
     name = request.path_params["name"]
     if name not in pages.STATIC:
-        raise RefusedError(HTTPStatus.NOT_FOUND, "There is no such file.")
+        raise RefusedError(HTTPStatus.NOT_FOUND, "no_file")
     headers = {"cache-control": "no-cache", "etag": pages.tag(name)}
     if request.headers.get("if-none-match") == headers["etag"]:
         return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=headers)

@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from edos_dataset.crowd.assignments import Assignment, Work
+from edos_dataset.crowd.batches import Batch
 from edos_dataset.crowd.hit_answers import read_given
 from edos_dataset.crowd.progress import progress
 from edos_dataset.crowd.store import NAME, Worker, consent, invite, welcome, worker_of
+from edos_dataset.crowd.texts import PageError, Texts, texts_of
+from edos_dataset.label_sets.translations import ENGLISH, LANGUAGES
 from edos_dataset.web.crowd import pages
 
 if TYPE_CHECKING:  # the package is also imported where no page is served
@@ -27,7 +30,7 @@ if TYPE_CHECKING:  # the package is also imported where no page is served
 
     from edos_dataset.crowd.store import Store
 
-WORKER, ADMIN = "edos_crowd", "edos_crowd_admin"
+WORKER, ADMIN, LANGUAGE = "edos_crowd", "edos_crowd_admin", "edos_crowd_language"
 FIELD, HEADER = "csrf", "x-csrf-token"
 """Where forms and scripts send the CSRF token."""
 
@@ -40,12 +43,12 @@ BODY = "edos_dataset.body"
 _DAYS = 90
 
 
-class RefusedError(Exception):
+class RefusedError(PageError):
     """A request is refused.
 
     Args:
         status: status of the response.
-        text: a sentence for the visitor.
+        text: name of a sentence for the visitor, see `Texts`.
     """
 
     def __init__(self, status: HTTPStatus, text: str) -> None:
@@ -76,7 +79,7 @@ class Sessions:
         """
         found = self.known(request)
         if found is None:
-            raise RefusedError(HTTPStatus.UNAUTHORIZED, "Open the link that you were given.")
+            raise RefusedError(HTTPStatus.UNAUTHORIZED, "need_link")
         return found
 
     def known(self, request: Request) -> Worker | None:
@@ -96,13 +99,22 @@ class Sessions:
         """
         origin = request.headers.get("origin")
         if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
-            raise RefusedError(HTTPStatus.FORBIDDEN, "This was asked by a page of another site.")
+            raise RefusedError(HTTPStatus.FORBIDDEN, "other_site")
         if given is None or not hmac.compare_digest(given.encode(), self.csrf(request, cookie).encode()):
-            raise RefusedError(HTTPStatus.FORBIDDEN, "This page is too old: load it again.")
+            raise RefusedError(HTTPStatus.FORBIDDEN, "old_page")
 
     def enter(self, request: Request, response: Response, token: str) -> Response:
         """Return a response that stores a worker's token in their browser."""
         return _with_cookie(request, response, WORKER, token, "None" if self.framed else "Lax", "/")
+
+    def set_language(self, request: Request, response: Response, language: str) -> Response:
+        """Return a response that stores the language of the pages in the visitor's browser."""
+        return _with_cookie(request, response, LANGUAGE, language, "None" if self.framed else "Lax", "/")
+
+    def texts(self, request: Request, batch: Batch) -> Texts:
+        """Return the texts in the language that a visitor chose, else in that of the batch."""
+        chosen = request.cookies.get(LANGUAGE)
+        return texts_of(chosen) if chosen in LANGUAGES else batch.texts
 
     def may_run(self, request: Request) -> bool:
         """Return whether the request has the administrator's session."""
@@ -128,6 +140,7 @@ def _with_cookie(request: Request, response: Response, name: str, value: str, sa
 
 _PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"  # Mechanical Turk's value until a worker accepts
 _NUMBER = re.compile("[0-9]{1,19}")  # of an assignment
+_PAGE = re.compile(r"/|/mturk|/tutorial|/(?:work|done)/[0-9]{1,19}")  # pages that can be loaded again
 _QUESTION = ("hit", "assignmentId", "workerId", "turkSubmitTo")
 
 
@@ -162,34 +175,24 @@ class Workers:
     def __init__(self, work: Work, doors: Doors, sessions: Sessions) -> None:
         """Keep the arguments."""
         self._work, self._doors, self._sessions = work, doors, sessions
-        self._batch, self._title = work.batch, pages.TITLES[work.batch.kind]
-        self._consent = doors.consent or pages.asset("consent.txt")
+        self._batch = work.batch
 
     def start(self, request: Request) -> Response:
         """Show the next page: joining, consent, a HIT, or that no HITs are left."""
-        csrf, worker = self._sessions.csrf(request), self._sessions.known(request)
+        csrf, worker, texts = self._sessions.csrf(request), self._sessions.known(request), self._texts(request)
         if worker is None:
-            intro = "Were you invited? Open the link that you were given, and you continue where you stopped."
-            return pages.html(
-                "welcome",
-                self._title,
-                csrf,
-                intro=intro,
-                join=pages.fill("join", csrf=csrf) if self._doors.open else "",
-            )
+            join = pages.fill("join", texts, csrf=csrf) if self._doors.open else ""
+            return self._welcome(texts, csrf, "invited", join)
         if not worker.consented:
-            return pages.consent_page(self._batch, csrf, self._consent)
+            return pages.consent_page(self._batch, texts, csrf, self._doors.consent)
         assignment = self._work.hand_out(worker.id)
-        if assignment is None:
-            more = "There is nothing more to do for you at the moment. Thank you!"
-            return pages.html("welcome", self._title, csrf, intro=more, join="")
-        return see(f"/work/{assignment.id}")
+        return self._welcome(texts, csrf, "nothing_now") if assignment is None else see(f"/work/{assignment.id}")
 
     def enter(self, request: Request) -> Response:
         """Sign in a worker by their personal link."""
         token = request.path_params["token"]
         if worker_of(self._work.store, token) is None:
-            raise RefusedError(HTTPStatus.NOT_FOUND, "This link is not known: look whether it is whole.")
+            raise RefusedError(HTTPStatus.NOT_FOUND, "unknown_link")
         return self._sessions.enter(request, see("/"), token)
 
     def join(self, request: Request) -> Response:
@@ -197,15 +200,14 @@ class Workers:
         form = form_of(request)
         self._sessions.check(request, form.get(FIELD))
         if not self._doors.open:
-            raise RefusedError(HTTPStatus.FORBIDDEN, "This study is for people who were invited.")
+            raise RefusedError(HTTPStatus.FORBIDDEN, "only_invited")
         name = form.get("name", "").strip()
         if not NAME.fullmatch(name):
-            raise RefusedError(HTTPStatus.BAD_REQUEST, "A name has 1 to 64 letters, digits, and any of . @ + - _")
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "bad_name")
         try:
             token = invite(self._work.store, [name], "open")[name]
         except ValueError as error:
-            text = "This name is taken: choose another one, or continue in the browser in which you began."
-            raise RefusedError(HTTPStatus.CONFLICT, text) from error
+            raise RefusedError(HTTPStatus.CONFLICT, "taken_name") from error
         return self._sessions.enter(request, see("/"), token)
 
     def agree(self, request: Request) -> Response:
@@ -219,23 +221,22 @@ class Workers:
     def mturk(self, request: Request) -> Response:
         """Sign in a worker from Mechanical Turk by the parameters of an external question."""
         if not self._doors.mturk:
-            raise RefusedError(HTTPStatus.NOT_FOUND, "Nobody comes here from Mechanical Turk.")
+            raise RefusedError(HTTPStatus.NOT_FOUND, "not_from_mturk")
+        texts = self._texts(request)
         hit, theirs, name, host = (request.query_params.get(key, "") for key in _QUESTION)
         if theirs in ("", _PREVIEW):
-            return pages.html(
-                "welcome", self._title, "", intro="Accept the HIT to begin.", join=pages.facts(self._batch)
-            )
+            return self._welcome(texts, "", "accept_hit", pages.facts(self._batch, texts))
         if host.rstrip("/") not in MTURK or not NAME.fullmatch(name):
-            raise RefusedError(HTTPStatus.BAD_REQUEST, "Mechanical Turk gave no worker, or a strange address.")
+            raise RefusedError(HTTPStatus.BAD_REQUEST, "strange_mturk")
         target = f"/mturk?{urlencode(dict(zip(_QUESTION, (hit, theirs, name, host), strict=True)))}"
         token, worker = welcome(self._work.store, name), self._sessions.known(request)
         if worker is None or worker != worker_of(self._work.store, token):
             if "again" in request.query_params:
-                text = "Your browser keeps no cookies for this page, without which nothing can be saved: allow them."
-                raise RefusedError(HTTPStatus.BAD_REQUEST, text)
+                raise RefusedError(HTTPStatus.BAD_REQUEST, "no_cookies")
             return self._sessions.enter(request, see(f"{target}&again=1"), token)
         if not worker.consented:
-            return pages.consent_page(self._batch, self._sessions.csrf(request), self._consent, target)
+            csrf = self._sessions.csrf(request)
+            return pages.consent_page(self._batch, texts, csrf, self._doors.consent, target)
         assignment = self._work.hand_out(worker.id, hit, f"{theirs} {host.rstrip('/')}")
         return see(f"/work/{assignment.id}" if assignment else "/")
 
@@ -244,7 +245,7 @@ class Workers:
         assignment = self._assignment(request)
         if assignment.finished:
             return see(f"/done/{assignment.id}")
-        return pages.work_page(self._batch, assignment, self._sessions.csrf(request))
+        return pages.work_page(self._batch, self._texts(request), assignment, self._sessions.csrf(request))
 
     def done(self, request: Request) -> Response:
         """Show a worker's points and completion code, and what comes next."""
@@ -254,14 +255,16 @@ class Workers:
         worker = self._sessions.worker(request).id
         code = self._work.store.sign("done", str(assignment.id))[:10]
         answers = self._work.answered(assignment)
-        return pages.done_page(self._batch, assignment, answers, code, self._work.left(worker))
+        left = self._work.left(worker)
+        return pages.done_page(self._batch, self._texts(request), assignment, answers, code, left)
 
     def hit(self, request: Request) -> Response:
         """Return the content of a HIT, and its answers so far."""
         from starlette.responses import JSONResponse
 
         assignment = self._assignment(request)
-        return JSONResponse(pages.content(self._batch, assignment, self._work.answered(assignment)))
+        answers = self._work.answered(assignment)
+        return JSONResponse(pages.content(self._batch, self._texts(request), assignment, answers))
 
     def answer(self, request: Request) -> Response:
         """Store an answer."""
@@ -279,12 +282,28 @@ class Workers:
 
     def tutorial(self, request: Request) -> Response:
         """Show only the tutorial."""
-        return pages.html("tutorial", "Tutorial", "", text=pages.tutorial(self._batch))
+        texts = self._texts(request)
+        return pages.html("tutorial", texts, texts("tutorial"), "", text=pages.tutorial(self._batch, texts))
+
+    def speak(self, request: Request) -> Response:
+        """Show the page that a visitor is on in another language."""
+        language, before = request.query_params.get("to", ""), urlsplit(request.headers.get("referer", ""))
+        own = before.netloc == request.headers.get("host") and _PAGE.fullmatch(before.path)
+        response = see(before.path + f"?{before.query}" * bool(before.query) if own else "/")
+        return self._sessions.set_language(request, response, language) if language in LANGUAGES else response
+
+    def _texts(self, request: Request) -> Texts:
+        return self._sessions.texts(request, self._batch)
+
+    def _welcome(self, texts: Texts, csrf: str, text: str, more: str = "") -> Response:
+        """Return a page with a sentence, and more as HTML."""
+        title = pages.title(self._batch, texts)
+        return pages.html("welcome", texts, title, csrf, intro=texts.html[text], join=more)
 
     def _assignment(self, request: Request) -> Assignment:
         worker, number = self._sessions.worker(request).id, request.path_params["assignment"]
         if not _NUMBER.fullmatch(number):
-            raise RefusedError(HTTPStatus.NOT_FOUND, "There is no such task: go back to the beginning.")
+            raise RefusedError(HTTPStatus.NOT_FOUND, "no_task")
         return self._work.of_worker(worker, int(number))
 
     def _asked(self, request: Request) -> tuple[str, int, dict[str, Any]]:
@@ -297,7 +316,7 @@ class Workers:
                 return worker.id, body["assignment"], body
         except (ValueError, KeyError, RecursionError):
             pass
-        raise RefusedError(HTTPStatus.BAD_REQUEST, "This is no question of our pages: load the page again.")
+        raise RefusedError(HTTPStatus.BAD_REQUEST, "no_question")
 
 
 def form_of(request: Request) -> dict[str, str]:
@@ -332,8 +351,9 @@ class Admin:
         """Show the page, or ask for the password."""
         csrf = self._sessions.csrf(request, ADMIN)
         if not self._sessions.may_run(request):
-            return pages.html("login", "Live page", csrf, error="")
-        return pages.html("admin", pages.TITLES[self._work.batch.kind], csrf, "admin.js")
+            return pages.english("login", "Live page", csrf, error="")
+        title = pages.title(self._work.batch, texts_of(ENGLISH))
+        return pages.english("admin", title, csrf, "admin.js")
 
     def log_in(self, request: Request) -> Response:
         """Check the password."""
@@ -343,7 +363,7 @@ class Admin:
         if response is None:
             error = '<p class="error" role="alert">This is not the password.</p>'
             csrf = self._sessions.csrf(request, ADMIN)
-            return pages.html("login", "Live page", csrf, error=error, status=HTTPStatus.FORBIDDEN)
+            return pages.english("login", "Live page", csrf, error=error, status=HTTPStatus.FORBIDDEN)
         return response
 
     def progress(self, request: Request) -> Response:
@@ -351,7 +371,7 @@ class Admin:
         from starlette.responses import JSONResponse
 
         if not self._sessions.may_run(request):
-            raise RefusedError(HTTPStatus.FORBIDDEN, "Give the password first.")
+            return JSONResponse({"error": "Give the password first."}, HTTPStatus.FORBIDDEN)
         with self._lock:
             if time.monotonic() - self._at > _FRESH:
                 self._made, self._at = progress(self._work), time.monotonic()

@@ -1,7 +1,7 @@
 // The judging task: replies put into Good, Okay or Bad, by dragging, by their buttons, or by keys.
-import { begin, byId, give, later, make, say } from "./work.js";
+import { begin, byId, give, later, make, say, text } from "./work.js";
 
-const zones = Array.from(document.querySelectorAll("#form .zone")), NAMES = { good: "Good", okay: "Okay", bad: "Bad" };
+const zones = Array.from(document.querySelectorAll("#form .zone")), NAMES = { good: text("good"), okay: text("okay"), bad: text("bad") };
 const zoneOf = (rating) => zones.find((zone) => zone.dataset.rating === rating), cards = () => Array.from(document.querySelectorAll(".card")).sort((one, other) => one.dataset.number - other.dataset.number);
 const rated = (card) => card.closest(".zone").dataset.rating;
 let picked = null, drag = null;
@@ -15,18 +15,18 @@ function pick(card, focus = true) {
 function put(card, rating, announce = true) {
   zoneOf(rating).querySelector(".cards").append(card);
   for (const button of card.querySelectorAll("button")) button.setAttribute("aria-pressed", String(button.dataset.to === rating));
-  card.setAttribute("aria-label", "Reply " + card.dataset.number + ", " + (NAMES[rating] || "not sorted") + ": " + card.querySelector("p").textContent);
+  card.setAttribute("aria-label", text("reply", { number: card.dataset.number, grade: NAMES[rating] || text("not_sorted"), text: card.querySelector("p").textContent }));
   if (!announce) return;
   const left = cards().filter((one) => !rated(one));
-  say("Reply " + card.dataset.number + " is in " + NAMES[rating] + (left.length ? "; " + left.length + " left" : "; all are sorted") + ".");
+  say(text(left.length ? "put_with_left" : "put_last", { number: card.dataset.number, grade: NAMES[rating], left: left.length }));
   byId("validate").disabled = left.length > 0;
 }
 
 const onward = (focus) => { const open = cards().find((one) => !rated(one)); if (open) pick(open, focus); };
 
-function card(text, number) {
-  const puts = Object.entries(NAMES).map(([to, name]) => make("button", { type: "button", textContent: name, dataset: { to }, attributes: { "aria-pressed": "false", "aria-label": name + ", reply " + number } }));
-  const made = make("li", { className: "card", tabIndex: 0, dataset: { number: String(number) } }, make("span", { className: "grip", textContent: "⠿", attributes: { "aria-hidden": "true" } }), make("p", { textContent: text }), make("div", { className: "puts" }, ...puts));
+function card(reply, number) {
+  const puts = Object.entries(NAMES).map(([to, name]) => make("button", { type: "button", textContent: name, dataset: { to }, attributes: { "aria-pressed": "false", "aria-label": text("button_of", { grade: name, number }) } }));
+  const made = make("li", { className: "card", tabIndex: 0, dataset: { number: String(number) } }, make("span", { className: "grip", textContent: "⠿", attributes: { "aria-hidden": "true" } }), make("p", { textContent: reply }), make("div", { className: "puts" }, ...puts));
   made.addEventListener("focus", () => pick(made, false));
   made.addEventListener("pointerdown", (event) => start(event, made));
   for (const button of puts) button.addEventListener("click", () => { put(made, button.dataset.to); button.focus(); });
@@ -70,19 +70,19 @@ document.addEventListener("pointerup", drop);
 document.addEventListener("pointercancel", drop);
 
 function tellBonus(told) {
-  if (told.bonus === true) say("✓ You have the bonus point: the true reply is in Good or Okay.", "right");
-  if (told.bonus === false) say("✗ No bonus point yet: the true reply is in Bad. You may sort again.", "wrong");
+  if (told.bonus === true) say("✓ " + text("bonus_yes"), "right");
+  if (told.bonus === false) say("✗ " + text("bonus_no"), "wrong");
 }
 const validate = () => later(async () => { if (await give(true)) tellBonus(current.answer.told); });
 let current = null;
 byId("validate").addEventListener("click", validate);
 
 begin({
-  name: "Conversation",
+  name: "conversation_of",
   draw(item) {
     current = item;
     for (const one of cards()) one.remove();
-    const made = item.choices.map((text, place) => card(text, place + 1)), given = item.answer && item.answer.given.value;
+    const made = item.choices.map((reply, place) => card(reply, place + 1)), given = item.answer && item.answer.given.value;
     made.forEach((one, place) => put(one, given ? given[place] : "", false));
     byId("bonus").hidden = byId("validate").hidden = item.kind !== "bonus";
     byId("validate").disabled = !given;
@@ -92,7 +92,7 @@ begin({
   },
   answer() {
     const value = cards().map(rated), left = value.filter((rating) => !rating).length;
-    return left ? (left === 1 ? "One reply is" : left + " replies are") + " not sorted yet." : { value };
+    return left ? text(left === 1 ? "left_one" : "left_other", { number: left }) : { value };
   },
   key(pressed, item) {
     const own = cards(), rating = { g: "good", o: "okay", b: "bad" }[pressed], place = "123456789".indexOf(pressed);

@@ -1,14 +1,18 @@
 // The labelling task: one of three labels, or another one, searched or typed.
-import { begin, byId, make, say } from "./work.js";
+import { begin, byId, make, say, text } from "./work.js";
 
 const choices = byId("choices"), typed = byId("typed"), found = byId("found"), radios = () => Array.from(choices.querySelectorAll("input"));
 let labels = {}, active = -1, own = ""; // own: the word that the worker has said to be one of their own
 
+// Texts as they are compared, without capitals and accents; and the label that has a name, in the page's language or in English.
+const plain = (given) => given.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+const named = (word) => Object.keys(labels).find((label) => [label, labels[label].name].some((name) => name.toLowerCase() === word.toLowerCase()));
+
 function choice(name, number) {
   const meaning = name ? make("span", { className: "meaning", textContent: labels[name].meaning + " " }, labels[name].example ? make("q", { textContent: labels[name].example }) : "") : "";
   const radio = make("input", { type: "radio", name: "label", value: name, attributes: { "aria-keyshortcuts": String(number) } });
-  const text = make("span", {}, make("b", { textContent: name || "Other" }), meaning || make("span", { className: "meaning", textContent: "none of these: search all labels, or use a word of your own" }));
-  return make("label", { className: "choice", dataset: { name } }, radio, make("kbd", { textContent: String(number), attributes: { "aria-hidden": "true" } }), text);
+  const shown = make("span", {}, make("b", { textContent: name ? labels[name].name : text("other") }), meaning || make("span", { className: "meaning", textContent: text("other_meaning") }));
+  return make("label", { className: "choice", dataset: { name } }, radio, make("kbd", { textContent: String(number), attributes: { "aria-hidden": "true" } }), shown);
 }
 
 function mark(told) {
@@ -19,11 +23,11 @@ function mark(told) {
     const right = one.dataset.name === told.truth;
     if (!right && !input.checked) continue;
     one.classList.add(right ? "right" : "wrong");
-    one.append(make("span", { className: "verdict", textContent: right ? "✓ right label" : "✗ your answer" }));
+    one.append(make("span", { className: "verdict", textContent: right ? "✓ " + text("right_label") : "✗ " + text("your_answer") }));
   }
   typed.disabled = "truth" in told;
-  if (told.right === true) say("✓ This is right.", "right");
-  if (told.right === false) say("✗ The right label is “" + told.truth + "”: " + labels[told.truth].meaning + " Go on when you have read it.", "wrong");
+  if (told.right === true) say("✓ " + text("is_right"), "right");
+  if (told.right === false) say("✗ " + text("is_wrong", { label: labels[told.truth].name, meaning: labels[told.truth].meaning }), "wrong");
 }
 
 function showOther(shown) {
@@ -32,11 +36,12 @@ function showOther(shown) {
 }
 
 function list() {
-  const word = typed.value.trim(), options = matching().map((name) => option(name, make("b", { textContent: name }), " ", make("span", { className: "meaning", textContent: labels[name].meaning })));
-  if (word) options.push(option("", "Use “", make("b", { textContent: word }), "” as my own word"));
+  const word = typed.value.trim(), options = matching().map((name) => option(name, make("b", { textContent: labels[name].name }), " ", make("span", { className: "meaning", textContent: labels[name].meaning })));
+  const [before, after] = text("own_word", { word: "\n" }).split("\n");
+  if (word) options.push(option("", before, make("b", { textContent: word }), after));
   active = -1;
   found.replaceChildren(...options);
-  found.hidden = !options.length || Object.hasOwn(labels, word.toLowerCase()) || (word && word === own) || typed.disabled;
+  found.hidden = !options.length || named(word) !== undefined || (word && word === own) || typed.disabled;
   typed.setAttribute("aria-expanded", String(!found.hidden));
   typed.removeAttribute("aria-activedescendant");
   if (word) move(1); // Enter takes what is marked
@@ -47,10 +52,10 @@ function option(name, ...content) {
 }
 
 function matching() {
-  // The labels in which a word begins with what is typed: in their name first, then in their meaning.
-  const typing = typed.value.trim().toLowerCase(), begins = (text) => text.toLowerCase().split(/[^\p{L}\p{N}]+/u).some((word) => word.startsWith(typing)) || text.toLowerCase().startsWith(typing);
-  const rank = (name) => (name.startsWith(typing) ? 0 : begins(name) ? 1 : begins(labels[name].meaning) ? 2 : 3);
-  return Object.keys(labels).filter((name) => rank(name) < 3).sort((one, other) => rank(one) - rank(other));
+  // The labels in which a word begins with what is typed: in their name first, then in their English name, then in their meaning.
+  const typing = plain(typed.value.trim()), begins = (given) => plain(given).startsWith(typing) || plain(given).split(/[^\p{L}\p{N}]+/u).some((word) => word.startsWith(typing));
+  const rank = (label) => (plain(labels[label].name).startsWith(typing) ? 0 : begins(labels[label].name) ? 1 : begins(label) ? 2 : begins(labels[label].meaning) ? 3 : 4);
+  return Object.keys(labels).filter((label) => rank(label) < 4).sort((one, other) => rank(one) - rank(other));
 }
 
 function move(step) {
@@ -63,7 +68,7 @@ function move(step) {
 }
 
 function take(name) {
-  if (name) typed.value = name; else own = typed.value.trim();
+  if (name) typed.value = labels[name].name; else own = typed.value.trim();
   list();
   typed.focus();
 }
@@ -81,7 +86,7 @@ found.addEventListener("click", (event) => { const option = event.target.closest
 choices.addEventListener("change", (event) => { showOther(event.target.value === ""); say(""); });
 
 begin({
-  name: "Dialogue",
+  name: "dialogue_of",
   draw(item) {
     labels = this.labels;
     choices.querySelectorAll(".choice").forEach((one) => one.remove());
@@ -92,19 +97,19 @@ begin({
     if (given) {
       const radio = radios().find((one) => one.value === given.value) || radios().at(-1);
       radio.checked = true;
-      if (radio.value === "") typed.value = given.value || given.typed;
+      if (radio.value === "") typed.value = given.value ? labels[given.value].name : given.typed;
     }
     showOther(Boolean(given) && !item.choices.includes(given.value));
     mark(item.answer ? item.answer.told : {});
   },
   answer(item) {
     const radio = radios().find((one) => one.checked);
-    if (!radio) return "Choose a label first.";
+    if (!radio) return text("choose_first");
     if (radio.value) return { value: radio.value, typed: null };
-    const word = typed.value.trim(), name = word.toLowerCase();
-    if (!word) return "Search for a label, or type a word of your own.";
-    if (Object.hasOwn(labels, name)) return { value: name, typed: null };
-    if (word !== own && matching().length) return "Choose a label from the list, or “Use ‘" + word + "’ as my own word” at its end.";
+    const word = typed.value.trim(), label = named(word);
+    if (!word) return text("search_first");
+    if (label !== undefined) return { value: label, typed: null };
+    if (word !== own && matching().length) return text("choose_listed", { word });
     return { value: null, typed: word };
   },
   stay(told) {

@@ -1,5 +1,6 @@
 // What both tasks share: the HIT, one item after the other, answers that are sent until they are stored, keys, dialogs.
 export const byId = (id) => document.getElementById(id);
+const texts = JSON.parse(document.querySelector("meta[name=texts]").content);
 const csrf = document.querySelector("meta[name=csrf]").content, assignment = Number(byId("work").dataset.assignment);
 const sleep = (seconds) => new Promise((done) => setTimeout(done, 1000 * seconds));
 const state = { items: [], at: 0, busy: false, spent: 0, since: null };
@@ -13,8 +14,11 @@ export function make(tag, properties = {}, ...children) {
   return made;
 }
 
-export function say(text, kind = "") {
-  byId("told").textContent = text;
+// A text of crowd/languages, with values in place of its {placeholders}.
+export const text = (name, values = {}) => texts[name].replace(/\{(\w+)\}/g, (all, key) => values[key]);
+
+export function say(sentence, kind = "") {
+  byId("told").textContent = sentence;
   byId("told").className = "told " + kind;
 }
 
@@ -25,8 +29,8 @@ async function ask(path, body) {
     let response = null;
     try { response = await fetch(path, { ...options, credentials: "same-origin" }); } catch (error) { /* no network */ }
     if (response && response.ok) return response.json();
-    if (response && response.status < 500 && response.status !== 429) throw new Error((await response.json().catch(() => ({}))).error || "This did not work: load the page again.");
-    say(body ? "Not saved yet, trying again …" : "Not loaded yet, trying again …", "trouble");
+    if (response && response.status < 500 && response.status !== 429) throw new Error((await response.json().catch(() => ({}))).error || text("load_again"));
+    say(text(body ? "not_saved" : "not_loaded"), "trouble");
     await sleep(wait);
   }
 }
@@ -35,16 +39,16 @@ const newId = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte
 const clock = () => { const now = performance.now(); if (state.since !== null) state.spent += now - state.since; state.since = document.hidden ? null : now; return state.spent / 1000; };
 document.addEventListener("visibilitychange", clock);
 
-const said = (speaker, text) => speaker ? [make("b", { textContent: speaker + ": " }), text] : [text];
+const said = (speaker, turn) => speaker ? [make("b", { textContent: speaker + ": " }), turn] : [turn];
 
 function show() {
   const item = state.items[state.at], turns = byId("turns");
-  byId("count").textContent = (task.name + " " + (state.at + 1) + " of " + state.items.length);
+  byId("count").textContent = text(task.name, { number: state.at + 1, of: state.items.length });
   byId("progress").max = state.items.length;
   byId("progress").value = state.items.filter((one) => one.answer).length;
-  turns.replaceChildren(...item.turns.map((text, place) => make("li", { className: place === item.turns.length - 1 ? "marked" : "" }, ...said(item.speakers[place], text))));
+  turns.replaceChildren(...item.turns.map((turn, place) => make("li", place === item.turns.length - 1 ? { className: "marked", dataset: { note: text("marked_turn") } } : {}, ...said(item.speakers[place], turn))));
   byId("back").disabled = state.at === 0;
-  byId("next").textContent = state.at === state.items.length - 1 ? "Finish →" : "Next →";
+  byId("next").textContent = text(state.at === state.items.length - 1 ? "finish" : "next") + " →";
   say("");
   clock();
   state.spent = 0;
@@ -64,12 +68,12 @@ export async function give(check = false) {
   if (typeof answer === "string") { say(answer, "trouble"); return false; }
   if (item.answer && item.answer.final) return true;
   if (!check && item.answer && JSON.stringify(answer) === JSON.stringify(item.answer.given)) return true;
-  say("Saving …");
+  say(text("saving"));
   const stored = await ask("/api/answer", { ...answer, assignment, place: state.at, id: newId(), seconds: Math.min(clock(), 86400), check });
   state.spent = 0;
   item.answer = { given: answer, told: stored, final: "truth" in stored };
   byId("progress").value = state.items.filter((one) => one.answer).length;
-  say("Saved.");
+  say(text("saved"));
   return true;
 }
 
@@ -89,7 +93,7 @@ const next = () => once(async () => {
   if (answer !== seen && task.stay && task.stay(answer.told)) return;
   if (state.at < state.items.length - 1) return go(state.at + 1);
   const done = await ask("/api/finish", { assignment });
-  if (done.missing !== null) { go(done.missing); say("This one has no answer yet.", "trouble"); } else window.location.assign("/done/" + assignment);
+  if (done.missing !== null) { go(done.missing); say(text("no_answer"), "trouble"); } else window.location.assign("/done/" + assignment);
 });
 const back = () => { if (!state.busy && state.at > 0) go(state.at - 1); };
 
@@ -99,7 +103,7 @@ export function open(id) {
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]") || !state.items.length) return;
-  const typing = event.target.matches("input:not([type=radio])"), pressed = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+  const typing = event.target.matches("input:not([type=radio]), select"), pressed = event.key.length === 1 ? event.key.toLowerCase() : event.key;
   if (typing) return;
   if (pressed === "Enter") { if (event.target.matches("button, a, input")) return; next(); }
   else if (pressed === "Backspace") back();
