@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from edos_dataset.commands.crowd_batches import (
+    answers_of,
     make_batch,
     open_answers,
     read_guideline,
@@ -22,14 +23,7 @@ from edos_dataset.commands.crowd_seed import write_seed
 from edos_dataset.commands.options import Result, UsageError, verb
 from edos_dataset.commands.progress import Say, steps, warn
 from edos_dataset.crowd.agreement import measure
-from edos_dataset.crowd.answers import (
-    Answers,
-    MTurkColumns,
-    outside_the_set,
-    read_answers,
-    read_labelled,
-    translated,
-)
+from edos_dataset.crowd.answers import outside_the_set, read_answers
 from edos_dataset.crowd.assignments import Work, answer_lines, as_csv, label_rows
 from edos_dataset.crowd.batches import ANSWERS, BONUS, REWARD, read_batch, write_batch
 from edos_dataset.crowd.judgements import measure_judgements as measured_judgements
@@ -39,7 +33,7 @@ from edos_dataset.crowd.selection import SelectionRules, select_tasks
 from edos_dataset.crowd.store import Store
 from edos_dataset.crowd.store import invite as invite_workers
 from edos_dataset.encoders.encoder import DEFAULT_MODEL
-from edos_dataset.label_sets import LabelMap, LabelSet, load_label_map, load_label_set
+from edos_dataset.label_sets import LabelMap, LabelSet
 from edos_dataset.label_sets.translations import shown_language
 from edos_dataset.runs.arguments import check_apart
 from edos_dataset.runs.folder import check_out_file
@@ -354,7 +348,7 @@ def judge_workers(
     if answered:
         rows = worker_rows(answered.batch.hits, answered.answers, chosen)
     else:
-        answers = _answers(source, columns, label_set, label_map, read_answers)
+        answers = answers_of(source, columns, label_set, label_map, read_answers)
         rows = worker_rows_of_table(answers, chosen)
     if kept:
         write_kept(place_of(kept), answered, chosen, force)
@@ -397,7 +391,7 @@ def measure_agreement(
     Raises:
         ValueError: the file cannot be read, or none of its answers is a label of the set.
     """
-    answers = _answers(source, columns, label_set, label_map)
+    answers = answers_of(source, columns, label_set, label_map)
     facts = measure(answers, outside, seed=seed)
     names = ("rows", "answers", "agreed", "fleiss_kappa", "krippendorff_alpha")
     return Result("crowd.measure_agreement", facts, None, {name: facts[name] for name in names if name in facts})
@@ -487,22 +481,9 @@ def make_seed(
     )
     with steps(progress, "reading the answers", lines=False) as say:
         check_apart(out, [source])
-        answers = _answers(source, columns, label_set, label_map)
+        answers = answers_of(source, columns, label_set, label_map)
         counts = write_seed(answers, place_of(out), rules, force, say)
         if outside := outside_the_set(answers):
             warn(outside)
     shown = {name: counts[name] for name in ("tasks", "texts", "labelled")}
     return Result("crowd.make_seed", counts, place_of(out), shown, '.load("amt_seed")')
-
-
-def _answers(
-    source: str | Path,
-    columns: Sequence[str],
-    label_set: "str | Path | LabelSet | Sequence[str] | None",
-    label_map: "str | Path | LabelSet | LabelMap | None",
-    read: Callable[..., Answers] = read_labelled,
-) -> Answers:
-    """Return the answers of a file, translated by a map if there is one."""
-    labels = None if label_set is None else load_label_set(label_set)
-    answers = read(place_of(source), MTurkColumns().override(columns), labels)
-    return answers if label_map is None else translated(answers, load_label_map(label_map, answers.label_set))

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from edos_dataset.crowd.answers import are_of_hits, label_table
+from edos_dataset.crowd.answers import Answers, MTurkColumns, are_of_hits, label_table, read_labelled, translated
 from edos_dataset.crowd.assignments import answer_lines
 from edos_dataset.crowd.batches import ANSWERS, BONUS, RECORD, REWARD, WORKERS, Batch, Task, cost_range, read_batch
 from edos_dataset.crowd.exchange import (
@@ -140,24 +140,31 @@ def make_batch(
             if kind in get_args(Task)
             else f"kind is {kind!r}: give one of {', '.join(get_args(Task))}"
         )
-    paid: dict[str, Any] = {"workers": workers or WORKERS[found], "reward": reward, "bonus": bonus, "seed": seed}
+    settings: dict[str, Any] = {"workers": workers or WORKERS[found], "reward": reward, "bonus": bonus, "seed": seed}
     if first is not None:
         if rows:
             raise ValueError(f"{sources[0]} holds dialogues to label, which have no rows: leave --row out")
         path = place_of(sources[0])
         labels = _labels(path, first, label_set)
         tasks, labels = _translated_tasks(_tasks(path, first, labels, openings), labels, label_map)
-        paid["language"] = language or language_of_texts(turn for task in tasks for turn in task["turns"])
-        asked = read_quiz(quiz, labels, paid["language"])
-        return _labelling(tasks, labels, asked, size or 15, checks, paid)
+        settings["language"] = language or _language_of(tasks)
+        asked = read_quiz(quiz, labels, settings["language"])
+        return _labelling(tasks, labels, asked, size or 15, checks, settings)
     for name, given in (("--label-set", label_set), ("--map", label_map), ("--quiz", quiz)):
         if given is not None:
             raise ValueError(f"{name} is for dialogues to label, and these are to be judged: leave it out")
     judged = _read_judged(sources, rows)
-    paid["language"] = language or language_of_texts(turn for each in judged for turn in each["turns"])
+    settings["language"] = language or _language_of(judged)
     return Batch(
-        found, judge_hits(judged, seed, size or 10, 3 if checks is None else checks), input=hash_json(judged), **paid
+        found,
+        judge_hits(judged, seed, size or 10, 3 if checks is None else checks),
+        input=hash_json(judged),
+        **settings,
     )
+
+
+def _language_of(dialogues: Iterable[Mapping[str, Any]]) -> str:
+    return language_of_texts(turn for dialogue in dialogues for turn in dialogue["turns"])
 
 
 def read_guideline(path: Path) -> str:
@@ -199,12 +206,12 @@ def _labelling(
     quiz: list[dict[str, Any]],
     size: int,
     checks: int | None,
-    paid: Mapping[str, Any],
+    settings: Mapping[str, Any],
 ) -> Batch:
     asked = min(5, len(quiz)) if checks is None else checks
-    hits = label_hits(tasks, quiz, paid["seed"], size, asked, labels)
+    hits = label_hits(tasks, quiz, settings["seed"], size, asked, labels)
     own = None if labels.name == DEFAULT else labels.described().as_dict()
-    return Batch("labelling", hits, input=hash_json([tasks, quiz]), label_set=own, **paid)
+    return Batch("labelling", hits, input=hash_json([tasks, quiz]), label_set=own, **settings)
 
 
 def _first_to_label(sources: Sequence[str]) -> dict[str, Any] | None:
@@ -300,6 +307,19 @@ def open_answers(source: Path, batch: Path | None = None) -> Answered | None:
     if not (folder / RECORD).is_file():
         raise ValueError(f"{path} holds answers to HITs, but {folder} is no batch: name its folder with --batch")
     return Answered(read_batch(folder), read_hit_answers([path]))
+
+
+def answers_of(
+    source: str | Path,
+    columns: Sequence[str],
+    label_set: "str | Path | LabelSet | Sequence[str] | None",
+    label_map: "str | Path | LabelSet | LabelMap | None",
+    read: Callable[..., Answers] = read_labelled,
+) -> Answers:
+    """Return the answers of a file, translated by a map if there is one."""
+    labels = None if label_set is None else load_label_set(label_set)
+    answers = read(place_of(source), MTurkColumns().override(columns), labels)
+    return answers if label_map is None else translated(answers, load_label_map(label_map, answers.label_set))
 
 
 def write_kept(out: Path, answered: Answered | None, rules: QualityRules, force: bool = False) -> None:

@@ -63,7 +63,7 @@ def mturk_create(
     asked, client = read_batch(folder), connect(live)
     with _steps(progress) as say, Journal(folder, live) as journal:
         wanted = open_hits(client, asked, journal)
-        questions_of(wanted, url, asked.labels)
+        questions_of(asked, wanted, url)
         least, most = cost_of(asked, len(wanted))
         price = (
             f"{counted(len(wanted), 'HITs')} for {counted(asked.workers, 'people')} each, at {asked.reward:.2f} "
@@ -176,9 +176,9 @@ def mturk_files(batch: str | Path, out: str | Path, *, url: str | None = None) -
     asked, out = read_batch(place_of(batch)), place_of(out)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ValueError(f"{out} is there already and not empty: give another --out")
-    made = {f"{name}.xml": text for name, text in questions_of(list(asked.hits), url, asked.labels).items()}
+    made = {f"{name}.xml": text for name, text in questions_of(asked, list(asked.hits), url).items()}
     if asked.kind == "labelling" and url is None:
-        made |= {"layout.html": layout_page(asked.hits, asked.labels), "batch.csv": layout_csv(asked.hits)}
+        made |= {"layout.html": layout_page(asked.hits, asked.labels, asked.texts), "batch.csv": layout_csv(asked.hits)}
     out.mkdir(parents=True, exist_ok=True)
     for name, text in made.items():
         write_text(out / name, text)

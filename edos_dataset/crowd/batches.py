@@ -118,7 +118,9 @@ def write_batch(folder: Path, batch: Batch, force: bool = False) -> None:
             )
     (folder / RECORD).unlink(missing_ok=True)
     write_hits(folder / HITS, batch.hits)
-    write_text(folder / RECORD, json.dumps({**batch.settings, "hits": hash_json([hit.id for hit in batch.hits])}, indent=1))
+    write_text(
+        folder / RECORD, json.dumps({**batch.settings, "hits": hash_json([hit.id for hit in batch.hits])}, indent=1)
+    )
 
 
 def read_batch(folder: Path) -> Batch:

@@ -55,7 +55,7 @@ def language_of_texts(texts: Iterable[str]) -> str:
         if size > _ENOUGH:
             break
     guessed = guess_language("\n".join(sample))
-    return guessed if guessed in LANGUAGES else ENGLISH
+    return guessed if guessed is not None and guessed in LANGUAGES else ENGLISH
 
 
 def shown_labels(labels: LabelSet, language: str = ENGLISH) -> dict[str, Shown]:

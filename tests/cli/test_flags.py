@@ -52,7 +52,8 @@ labels-only: as_json config force out recipe
 hydrate: address as_json engine force max_missing out workers
 merge: as_json engine force rest trust_remote_code workers
 crowd select: alpha as_json confidence config floor force history out papers per_label weight
-crowd hits: bonus checks force guideline kind label_map label_set language openings out quiz reward rows seed size workers
+crowd hits: bonus checks force guideline kind label_map label_set language openings out quiz reward rows seed
+    size workers
 crowd invite: number url
 crowd serve: answers consent host language most_hits mturk open_to_all password patience port
 crowd answers: force log out unfinished

@@ -16,9 +16,8 @@ from edos_dataset.crowd.hits import Hit
 from edos_dataset.crowd.mturk.client import Journal, TurkError, call, pages
 from edos_dataset.crowd.mturk.questions import external_question, html_question
 from edos_dataset.crowd.quality import QualityRules
-from edos_dataset.label_sets import LabelSet
 from edos_dataset.runs.fingerprints import hash_json
-from edos_dataset.wording import counted, unit_of
+from edos_dataset.wording import counted
 
 LOCALE, APPROVED, APPROVAL = "00000000000000000071", "00000000000000000040", "000000000000000000L0"
 """Mechanical Turk's own qualifications: country, number and percentage of approved assignments."""
@@ -119,7 +118,7 @@ class Offer:
 
     title: str
     description: str
-    keywords: str = "dialogue, conversation, emotion, text, survey"
+    keywords: str
     minutes: int = 60
     days: int = 7
     approval_days: int = 3
@@ -127,19 +126,10 @@ class Offer:
 
     @classmethod
     def of(cls, batch: Batch, url: str | None = None) -> "Offer":
-        """Return the offer for a batch."""
-        number, paid = max(len(hit.items) for hit in batch.hits), f"${dollars(batch.bonus)} bonus for good work"
-        if batch.kind == "labelling":
-            return cls(
-                f"Which emotion or intention {unit_of(number, 'do')} {counted(number, 'short dialogues')} show?",
-                f"Read {counted(number, 'short dialogues')} and choose a word for the last turn of each; {paid}.",
-                url=url,
-            )
-        return cls(
-            f"Are these replies to {counted(number, 'dialogues')} appropriate?",
-            f"Read {counted(number, 'dialogues')} and judge several replies to each as good, okay or bad; {paid}.",
-            url=url,
-        )
+        """Return the offer for a batch, in its language."""
+        texts, number = batch.texts, max(len(hit.items) for hit in batch.hits)
+        more = texts(f"offer_{batch.kind}_more", number=number, bonus=texts.amount(batch.bonus))
+        return cls(texts(f"offer_{batch.kind}"), more, texts("offer_keywords"), url=url)
 
 
 def batch_id(batch: Batch) -> str:
@@ -173,9 +163,13 @@ def open_hits(client: Any, batch: Batch, journal: Journal) -> list[Hit]:  # noqa
     return [hit for hit in batch.hits if ("create", hit.id) not in journal.done]
 
 
-def questions_of(hits: list[Hit], url: str | None, labels: LabelSet) -> dict[str, str]:
-    """Return the question of each HIT, by its id; all are made before any HIT, so that an invalid one costs nothing."""
-    return {hit.id: external_question(url, hit) if url else html_question(hit, labels) for hit in hits}
+def questions_of(batch: Batch, hits: list[Hit], url: str | None) -> dict[str, str]:
+    """Return the questions of HITs of a batch, by their ids; all are made before any HIT, so that an invalid one costs
+    nothing.
+    """
+    return {
+        hit.id: external_question(url, hit) if url else html_question(hit, batch.labels, batch.texts) for hit in hits
+    }
 
 
 def create_hits(
@@ -193,7 +187,7 @@ def create_hits(
         TurkError: a request was refused, or the server does not respond. HITs before it are created; a repeated call
             resumes.
     """
-    questions = questions_of(hits, offer.url, batch.labels)
+    questions = questions_of(batch, hits, offer.url)
     enough = find_enough(client, batch_id(batch), make=True) if len(batch.hits) > rules.most_hits and hits else None
     common: dict[str, Any] = {
         "MaxAssignments": batch.workers,

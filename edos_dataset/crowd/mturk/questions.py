@@ -12,7 +12,9 @@ from edos_dataset.crowd.hit_answers import GRADES
 from edos_dataset.crowd.hits import SUGGESTIONS, Hit, Item
 from edos_dataset.crowd.names import EDOS
 from edos_dataset.crowd.text_files import csv_text
+from edos_dataset.crowd.texts import Texts, texts_of
 from edos_dataset.label_sets import LabelSet
+from edos_dataset.label_sets.translations import ENGLISH, Shown
 from edos_dataset.palette import style_sheet
 from edos_dataset.wording import counted
 
@@ -43,13 +45,13 @@ def external_question(address: str, hit: Hit) -> str:
     )
 
 
-def html_question(hit: Hit, labels: LabelSet = EDOS) -> str:
-    """Return the question that holds a HIT as a form; `labels` are those to choose from.
+def html_question(hit: Hit, labels: LabelSet = EDOS, texts: Texts | None = None) -> str:
+    """Return the question that holds a HIT as a form; the arguments are those of `form_page`.
 
     Raises:
         ValueError: it is larger than Mechanical Turk accepts.
     """
-    page = form_page(hit, labels).replace("]]>", "]]]]><![CDATA[>")
+    page = form_page(hit, labels, texts).replace("]]>", "]]]]><![CDATA[>")
     question = (
         f'<?xml version="1.0" encoding="UTF-8"?>\n<HTMLQuestion xmlns="{_SCHEMAS}/2011-11-11/HTMLQuestion.xsd">'
         f"<HTMLContent><![CDATA[{page}]]></HTMLContent><FrameHeight>0</FrameHeight></HTMLQuestion>\n"
@@ -63,40 +65,46 @@ def html_question(hit: Hit, labels: LabelSet = EDOS) -> str:
     return question
 
 
-def form_page(hit: Hit, labels: LabelSet = EDOS) -> str:
+def form_page(hit: Hit, labels: LabelSet = EDOS, texts: Texts | None = None) -> str:
     """Return a HIT as a self-contained HTML page without the right answers.
+
+    Args:
+        hit: the HIT.
+        labels: the labels to choose from.
+        texts: texts of the workers' language, by default English.
 
     Fields: `label1`, ..., the label's name or "other"; `other1`, ..., what was typed; for judging, `grade1_1`, ...;
     `seconds`, a JSON list of the time spent on each item.
     """
     judging = any(item.kind in ("judge", "bonus") for item in hit.items)
-    parts = [(_judged if judging else _labelled)(number, item) for number, item in enumerate(hit.items, 1)]
-    return page_of("".join(parts), judging, labels=labels)
+    texts = texts or texts_of(ENGLISH)
+    shown = texts.labels(labels)
+    parts = [
+        _judged(number, item, texts) if judging else _labelled(number, item, texts, shown)
+        for number, item in enumerate(hit.items, 1)
+    ]
+    return page_of("".join(parts), judging, texts, labels)
 
 
-def page_of(questions: str, judging: bool, whole: bool = True, labels: LabelSet = EDOS) -> str:
+def page_of(questions: str, judging: bool, texts: Texts, labels: LabelSet = EDOS, whole: bool = True) -> str:
     """Return the page around questions; `whole` adds the form's tags, which the requester's website supplies itself."""
-    intro = _JUDGE if judging else _LABEL
-    options = "".join(f'<option value="{escape(name)}">' for name in labels.labels)
+    names = {shown.name: label for label, shown in texts.labels(labels).items()}
     template = Template((files("edos_dataset.crowd.mturk") / "form.html").read_text(encoding="utf-8"))
     begin, end = (_BEGIN, _END) if whole else ("", "")
     return template.substitute(
-        colours=style_sheet(), intro=intro, questions=questions, options=options, begin=begin, end=end
+        texts.html,
+        language=texts.language,
+        colours=style_sheet(),
+        intro=texts.html["form_judging" if judging else "form_labelling"],
+        questions=questions,
+        options="".join(f'<option value="{escape(name)}" data-label="{escape(names[name])}">' for name in names),
+        begin=begin,
+        end=Template(end).substitute(texts.html),
     )
 
 
 _BEGIN = '<form method="post">\n<input type="hidden" name="assignmentId">'
-_END = '<button type="submit">Submit</button>\n</form>'
-
-
-_LABEL = (
-    "Read each dialogue. Which emotion or intention does the last, framed turn show? Choose one of the three, or "
-    "“Other” and a word of your own; the field suggests the words that we know."
-)
-_JUDGE = (
-    "Read each dialogue. Is each reply emotionally appropriate after what was said before? Judge every one to be good, "
-    "okay or bad; several may be the same."
-)
+_END = '<button type="submit">$form_submit</button>\n</form>'
 
 
 def _turns(item: Item) -> str:
@@ -104,32 +112,37 @@ def _turns(item: Item) -> str:
     return "".join([*shown, f'<p class="last">{escape(item.said[-1])}</p>'])
 
 
-def _labelled(number: int, item: Item) -> str:
-    return question_of(
-        f"label{number}", f"other{number}", _turns(item), [escape(name) for name in item.choices], str(number)
-    )
+def _labelled(number: int, item: Item, texts: Texts, shown: Mapping[str, Shown]) -> str:
+    choices = {escape(name): escape(shown[name].name) for name in item.choices}
+    return question_of(f"label{number}", f"other{number}", _turns(item), choices, number, texts)
 
 
-def question_of(label: str, typed: str, turns: str, choices: list[str], number: str) -> str:
-    """Return the question about a dialogue; all texts are escaped HTML."""
+def question_of(label: str, typed: str, turns: str, choices: Mapping[str, str], number: int, texts: Texts) -> str:
+    """Return the question about a dialogue; `choices` are values and names, and they and the turns escaped HTML."""
     radios = "".join(
         f'<label><input type="radio" name="{label}" value="{value}" required> {shown}</label>'
-        for value, shown in [*((choice, choice) for choice in choices), (OTHER, "Other:")]
+        for value, shown in {**choices, OTHER: texts.html["form_other"]}.items()
     )
-    field = f'<input name="{typed}" list="labels" maxlength="100" aria-label="Other label" autocomplete="off">'
-    return f'<fieldset><legend>Dialogue {number}</legend><div class="turns">{turns}</div>{radios}{field}</fieldset>\n'
+    other = texts.html["form_other_field"]
+    field = f'<input name="{typed}" list="labels" maxlength="100" aria-label="{other}" autocomplete="off">'
+    return f'<fieldset>{_legend(number, texts)}<div class="turns">{turns}</div>{radios}{field}</fieldset>\n'
 
 
-def _judged(number: int, item: Item) -> str:
+def _legend(number: int, texts: Texts) -> str:
+    return f"<legend>{escape(texts('form_number', number=number))}</legend>"
+
+
+def _judged(number: int, item: Item, texts: Texts) -> str:
     rows = []
     for place, choice in enumerate(item.choices, 1):
         radios = "".join(
-            f'<label><input type="radio" name="grade{number}_{place}" value="{grade}" required> {grade}</label>'
+            f'<label><input type="radio" name="grade{number}_{place}" value="{grade}" required> '
+            f"{texts.html[grade]}</label>"
             for grade in GRADES
         )
         rows.append(f'<div class="reply"><p>{escape(choice)}</p>{radios}</div>')
     turns = f'<div class="turns">{_turns(item)}</div>'
-    return f"<fieldset><legend>Dialogue {number}</legend>{turns}{''.join(rows)}</fieldset>\n"
+    return f"<fieldset>{_legend(number, texts)}{turns}{''.join(rows)}</fieldset>\n"
 
 
 def value_of(item: Item, number: int, fields: Mapping[str, str]) -> tuple[str | tuple[str, ...] | None, str] | None:
@@ -165,15 +178,16 @@ def _places(hits: Sequence[Hit]) -> list[tuple[str, int]]:
     return [(name, number) for _, name, number in sorted(places)]
 
 
-def layout_page(hits: Sequence[Hit], labels: LabelSet = EDOS) -> str:
-    """Return the layout, with `${...}` where the columns of the CSV file go."""
-    questions = []
+def layout_page(hits: Sequence[Hit], labels: LabelSet = EDOS, texts: Texts | None = None) -> str:
+    """Return the layout, with `${...}` where the columns of the CSV file go; the arguments are those of `form_page`."""
+    texts, questions = texts or texts_of(ENGLISH), []
     for place, (name, number) in enumerate(_places(hits), 1):
         columns = [f"${{{name}_choice{number}_{choice}}}" for choice in range(1, SUGGESTIONS + 1)]
         turns = f'<p class="given">${{{_text(name)}{number}}}</p>'
         typed = f"other{number}" if name == "label" else f"quizother{number}"
-        questions.append(question_of(f"{name}{number}", typed, turns, columns, str(place)))
-    return page_of("".join(questions), judging=False, whole=False, labels=labels)
+        choices = {column: f'<span class="choice">{column}</span>' for column in columns}
+        questions.append(question_of(f"{name}{number}", typed, turns, choices, place, texts))
+    return page_of("".join(questions), False, texts, labels, whole=False)
 
 
 def layout_csv(hits: Sequence[Hit]) -> str:

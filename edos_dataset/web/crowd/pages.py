@@ -32,6 +32,7 @@ STATIC: Mapping[str, str] = {
 }
 """Files that the pages load → their media types."""
 
+
 @cache
 def asset(name: str) -> str:
     """Return a file of `assets/`; the style sheet begins with the colours of all pages."""
@@ -130,11 +131,11 @@ def facts(batch: Batch, texts: Texts) -> str:
     largest = max(batch.hits, key=lambda hit: len(hit.items))
     asked = sum(len(item.choices) if batch.kind == "judging" else 1 for item in largest.items)
     minutes = texts.counted("minutes", max(1, round(asked * _SECONDS / 60)))
-    told = [texts(f"about_{batch.kind}"), texts("about_task", items=len(largest.items), minutes=minutes)]
+    about = [texts(f"about_{batch.kind}"), texts("about_task", items=len(largest.items), minutes=minutes)]
     if batch.reward:
         paid = "pay_and_bonus" if batch.bonus else "pay"
-        told.append(texts(paid, reward=texts.amount(batch.reward), bonus=texts.amount(batch.bonus)))
-    return f"<p>{escape(' '.join(told))}</p>"
+        about.append(texts(paid, reward=texts.amount(batch.reward), bonus=texts.amount(batch.bonus)))
+    return f"<p>{escape(' '.join(about))}</p>"
 
 
 def consent_page(batch: Batch, texts: Texts, csrf: str, consent: str | None = None, target: str = "/") -> Response:
@@ -149,14 +150,15 @@ def consent_page(batch: Batch, texts: Texts, csrf: str, consent: str | None = No
     """
     parts = (consent or texts("consent")).split("\n\n")
     text = "".join(f"<p>{escape(part.strip())}</p>" for part in parts if part.strip())
-    values = {"facts": facts(batch, texts), "consent": text, "next": escape(target)}
-    return html("consent", texts, title(batch, texts), csrf, **values)
+    about = facts(batch, texts)
+    return html("consent", texts, title(batch, texts), csrf, facts=about, consent=text, next=escape(target))
 
 
 def work_page(batch: Batch, texts: Texts, assignment: Assignment, csrf: str) -> Response:
     """Return the page for working on a HIT; its script requests the content."""
-    values = {"assignment": str(assignment.id), "tutorial_html": tutorial(batch, texts)}
-    return html(batch.kind, texts, title(batch, texts), csrf, f"{batch.kind}.js", **values)
+    own, how = str(assignment.id), tutorial(batch, texts)
+    script = f"{batch.kind}.js"
+    return html(batch.kind, texts, title(batch, texts), csrf, script, assignment=own, tutorial_html=how)
 
 
 def done_page(
@@ -183,9 +185,7 @@ def done_page(
     return html("done", texts, title(batch, texts), "", "done.js", points=points, code=code, next=onward)
 
 
-def earned_text(
-    batch: Batch, texts: Texts, assignment: Assignment, answers: Mapping[int, Mapping[str, Any]]
-) -> str:
+def earned_text(batch: Batch, texts: Texts, assignment: Assignment, answers: Mapping[int, Mapping[str, Any]]) -> str:
     """Return a sentence on the points of an assignment, and, where a bonus is paid, one on whether it is earned."""
     earned, of = points_of(assignment, answers)
     if not of:
@@ -263,9 +263,9 @@ def tutorial(batch: Batch, texts: Texts) -> str:
     }
     about = labels(texts, chosen)
     has_quiz = any(item.kind == "quiz" for hit in batch.hits for item in hit.items)
-    said = [texts("tutorial_text"), texts("tutorial_quiz") * has_quiz, texts("tutorial_saved")]
+    sentences = [texts("tutorial_text"), texts("tutorial_quiz") * has_quiz, texts("tutorial_saved")]
     parts = [
-        f'<h2 id="tutorial-title">{escape(texts("tutorial"))}</h2><p>{escape(" ".join(filter(None, said)))}</p>',
+        f'<h2 id="tutorial-title">{escape(texts("tutorial"))}</h2><p>{escape(" ".join(filter(None, sentences)))}</p>',
         own,
     ]
     for group, names in groups.items():

@@ -176,7 +176,7 @@ def make_app(work: Work, doors: Doors) -> ASGIApp:
 
 
 def _error_page(request: Request, texts: Texts, batch: Batch, error: Exception) -> Response:
-    """Return an error as a page, or as JSON to a script; in the visitor's language, where pages of ours can lead to it."""
+    """Return an error as a page, or as JSON to a script; in the visitor's language if a page of ours can cause it."""
     from starlette.responses import JSONResponse
 
     status = HTTPStatus.CONFLICT if isinstance(error, NotYoursError) else HTTPStatus.BAD_REQUEST
