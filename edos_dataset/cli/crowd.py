@@ -162,8 +162,8 @@ def hits(
     language: Annotated[
         str | None,
         typer.Option(
-            help="Language of the pages and the built-in quiz: en, de, es, fr, hu, it, nl or pt. Answers are English names "
-            "of labels in every language.",
+            help="Language of the pages and the built-in quiz: en, de, es, fr, hu, it, nl or pt. Answers are English "
+            "names of labels in every language.",
             show_default="that of the dialogues, or en",
         ),
     ] = None,

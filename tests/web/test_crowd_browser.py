@@ -330,6 +330,52 @@ def test_judging_by_touch_on_a_phone(judge_study, visit):
     assert judge_study.answers("cleo") == wanted
 
 
+@pytest.fixture(scope="module")
+def german_study(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("german") / "batch"
+    study = Study(labelling(folder, dialogues=3, size=3, quizzes=1, language="de"), folder)
+    yield study
+    study.server.kill()
+
+
+def test_labels_are_searched_in_german_and_english_and_stored_in_english(german_study, visit):
+    page = visit(german_study, "anna", PHONE, touch=True)
+    page.get_by_role("button", name="Ich stimme zu").click()
+    begun(page)
+    wanted = {}
+    searches = iter(
+        [("traur", "traurig", "sad"), ("grate", "dankbar", "grateful"), ("uberr", "überrascht", "surprised")]
+    )
+    for number, item in enumerate(items_in_order(german_study), 1):
+        page.locator("#count", has_text=f"Dialog {number} von 4").wait_for()
+        fits(page)
+        sound(page)
+        if item.kind == "quiz":
+            page.locator(f".choice[data-name={item.truth}]").tap()
+            wanted[item.id] = (item.truth, None)
+        else:
+            typing, shown, label = next(searches)
+            page.keyboard.press("o")
+            page.keyboard.type(typing)
+            page.keyboard.press("Enter")
+            assert page.locator("#typed").input_value() == shown
+            fits(page)
+            wanted[item.id] = (label, None)
+        if number == 2:  # another language, and back to the question
+            page.locator("#language").select_option("hu")
+            page.locator("#count", has_text="Párbeszéd: 2 / 4").wait_for()
+            fits(page)
+            page.locator("#language").select_option("de")
+            page.locator("#count", has_text="Dialog 2 von 4").wait_for()
+            page.locator(f".choice[data-name={item.choices[0]}]").tap()
+            wanted[item.id] = (item.choices[0], None)
+        page.locator("#next").tap()
+    page.wait_for_url("**/done/*")
+    fits(page)
+    assert "1 von 1 Quizfragen waren richtig." in page.locator("main").inner_text()
+    assert german_study.answers("anna") == wanted
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_live_page(judge_study, visit, scheme):
     page = visit(judge_study, viewport=PHONE, scheme=scheme)
