@@ -55,24 +55,25 @@ def mark(group: str) -> str:
     return f'<span class="sign" role="img" aria-label="{group}">{_SIGNS[group]}</span>'
 
 
-def chip(label: int) -> str:
-    """Return the name of a label as HTML, with its group's symbol and colour."""
-    group = group_of(label)
-    return f'<span class="chip {group}" title="{group}">{mark(group)} {LABELS[label]}</span>'
+def chip(label: int, names: Sequence[str] = LABELS) -> str:
+    """Return the name of a label as HTML, with its group's symbol and colour; `names` are the names to show, by id."""
+    group, english = group_of(label), f", {LABELS[label]}" * (names[label] != LABELS[label])
+    return f'<span class="chip {group}" title="{group}{english}">{mark(group)} {names[label]}</span>'
 
 
-def bars(probabilities: Sequence[float], labels: Iterable[int]) -> str:
+def bars(probabilities: Sequence[float], labels: Iterable[int], names: Sequence[str] = LABELS) -> str:
     """Return the probabilities of labels as bars, one per row.
 
     Args:
         probabilities: probabilities of the 41 labels by id, 0 to 1; 1 fills the width of the page.
         labels: ids of the labels to draw, from top to bottom.
+        names: names of the labels to show, by id.
     """
     rows = []
     for label in labels:
         group, share = group_of(label), probabilities[label]
         bar = f'<td class="bar"><i style="width:{100 * share:.2f}%"></i></td>'
-        rows.append(f'<tr class="{group}"><th>{mark(group)} {LABELS[label]}</th>{bar}<td>{percent(share)}</td></tr>')
+        rows.append(f'<tr class="{group}"><th>{mark(group)} {names[label]}</th>{bar}<td>{percent(share)}</td></tr>')
     return f"<table class='bars'>{''.join(rows)}</table>"
 
 
@@ -109,6 +110,11 @@ class Pasted:
 
     turns: tuple[Turn, ...]
     warnings: tuple[str, ...] = ()
+
+    @property
+    def language(self) -> str | None:
+        """Code of the language that the turns look like, None if none is recognised."""
+        return guess_language("\n".join(turn.text for turn in self.turns))
 
 
 def read_paste(text: str, most: int = MAX_TURNS, cut: bool = False) -> Pasted:

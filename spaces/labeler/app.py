@@ -16,6 +16,7 @@ from labelling import MODELS, MOST_TURNS, Model, as_json, label_text
 from seeds import Seeds, load_seeds
 
 from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder
+from edos_dataset.label_sets.translations import ENGLISH, LANGUAGES, shown_language
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.web.spaces import MAX_CHARACTERS, ONE_AT_A_TIME, log, message, serve
 
@@ -60,11 +61,14 @@ def build(seeds: Seeds, dataset: str | None = None) -> gr.Blocks:
         dataset: name of the dataset on the Hub to link to.
     """
 
-    def show(text: str, model: str) -> str:
+    def show(text: str, model: str, language: str) -> str:
         try:
-            return page.results(label_text(text or "", model, seeds), seeds.source is None)
+            return page.results(label_text(text or "", model, seeds), seeds.source is None, shown_language(language))
         except ValueError as error:
             return message(error)
+
+    def rename(text: str, model: str, language: str) -> str:
+        return show(text, model, language) if text else ""
 
     def label(text: str, model: Model = "general", top: int = 3) -> dict[str, Any]:
         try:
@@ -84,6 +88,14 @@ def build(seeds: Seeds, dataset: str | None = None) -> gr.Blocks:
             elem_id="dialogue",
         )
         model = gr.Radio(list(MODELS), value=MODELS[0], label="Model", info=_MODELS)
+        language = gr.Dropdown(
+            [(own, code) for code, own in LANGUAGES.items()],
+            value=ENGLISH,
+            label="Names of the labels",
+            info="The labels shown are named and defined in this language; files and answers to programs keep English.",
+            filterable=False,
+            elem_id="language",
+        )
         button = gr.Button("Label", variant="primary", elem_id="label")
         gr.Examples(
             [[example] for example in _EXAMPLES.values()],
@@ -95,8 +107,14 @@ def build(seeds: Seeds, dataset: str | None = None) -> gr.Blocks:
         copy = gr.Button("Copy the labels as CSV", elem_id="copy", size="sm")
         gr.HTML(page.about(records, (len(seeds.rows), seeds.source), dataset), elem_classes="edos", elem_id="about")
         shown = gr.on(
-            [button.click, text.submit], show, [text, model], answer, api_visibility="private", **ONE_AT_A_TIME
+            [button.click, text.submit],
+            show,
+            [text, model, language],
+            answer,
+            api_visibility="private",
+            **ONE_AT_A_TIME,
         )
+        language.input(rename, [text, model, language], answer, api_visibility="private", **ONE_AT_A_TIME)
         shown.then(None, js=_SCROLL, api_visibility="private")
         copy.click(None, js=_COPY, api_visibility="private")
         gr.api(

@@ -66,12 +66,14 @@ class Labelled:
         context: number of earlier turns that the model uses: 0 for none, None for all.
         turns: oldest first.
         warnings: warnings for the user.
+        language: code of the language that the dialogue looks like, None if none is recognised.
     """
 
     source: str
     context: int | None
     turns: tuple[LabelledTurn, ...]
     warnings: tuple[str, ...]
+    language: str | None = None
 
 
 def label_text(text: str, model: str, seeds: Seeds | None = None, top_k: int = 3) -> Labelled:
@@ -100,6 +102,7 @@ def label_text(text: str, model: str, seeds: Seeds | None = None, top_k: int = 3
         labeler.context,
         tuple(LabelledTurn(turn, tuple(row), near) for turn, row, near in rows),
         pasted.warnings,
+        pasted.language,
     )
 
 

@@ -7,6 +7,7 @@ scripts.
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 from typing import Any
@@ -15,8 +16,10 @@ from urllib.parse import quote
 from labelling import MODELS, Labelled, LabelledTurn, as_csv, as_json
 from seeds import Neighbour
 
-from edos_dataset.labels import DEFINITIONS, LABELS, parse_label
+from edos_dataset.label_sets.translations import ENGLISH, Shown, translations
 from edos_dataset.labels import GROUPS as KINSHIP
+from edos_dataset.labels import LABELS, parse_label
+from edos_dataset.languages import name_of_language
 from edos_dataset.publishing.cards.markdown import MISSING, interval, percent
 from edos_dataset.web.spaces import GROUPS, bars, beware, chip, group_of, mark
 
@@ -52,27 +55,55 @@ _HEADS = (
 _PAPER = "https://aclanthology.org/2021.emnlp-main.96/"
 
 
-def results(labelled: Labelled, invented: bool) -> str:
+@dataclass(frozen=True)
+class LabelTexts:
+    """What the page says of the 41 labels, by id.
+
+    Attributes:
+        names: their names in the language of the visitor's choice.
+        definitions: their definitions in it.
+    """
+
+    names: tuple[str, ...]
+    definitions: tuple[str, ...]
+
+    @classmethod
+    def of(cls, language: str) -> "LabelTexts":
+        """Return the texts in one of `LANGUAGES`."""
+        shown: list[Shown] = [translations(language)[name] for name in LABELS]
+        return cls(tuple(one.name for one in shown), tuple(one.definition for one in shown))
+
+
+def results(labelled: Labelled, invented: bool, language: str = ENGLISH) -> str:
     """Return the labelled dialogue: warnings, legend, flow, and the turns, the last one expanded.
 
     Args:
         labelled: the dialogue.
         invented: whether the similar dialogues are invented, so that only their writer labelled them.
+        language: one of `LANGUAGES`, in which labels are named and defined.
     """
-    last = len(labelled.turns)
+    last, texts = len(labelled.turns), LabelTexts.of(language)
     turns = "".join(
-        _turn(turn, number, number - 1 if labelled.context is None else labelled.context, invented, number == last)
+        _turn(
+            turn, number, number - 1 if labelled.context is None else labelled.context, invented, number == last, texts
+        )
         for number, turn in enumerate(labelled.turns, 1)
     )
     warnings = "".join(map(beware, labelled.warnings))
     legend = "".join(f'<span class="{group}">{mark(group)} {group}</span>' for group in GROUPS)
     return (
         f'{warnings}<p class="legend">{legend}<span class="source">labelled by '
-        f"<code>{escape(labelled.source)}</code></span></p>"
-        f"<h3>Flow of labels</h3>{_flow(labelled.turns)}<h3>Turns</h3>"
+        f"<code>{escape(labelled.source)}</code>; {_language(labelled)}</span></p>"
+        f"<h3>Flow of labels</h3>{_flow(labelled.turns, texts)}<h3>Turns</h3>"
         '<p class="note">Open a turn to see its distribution, what its label means, and the nearest labelled '
         f"dialogues.</p>{turns}{_take(labelled)}"
     )
+
+
+def _language(labelled: Labelled) -> str:
+    """Return which language the dialogue looks like."""
+    found = labelled.language
+    return f"language: {escape(name_of_language(found))}" if found else "language not recognised"
 
 
 def _take(labelled: Labelled) -> str:
@@ -163,7 +194,7 @@ def _model_row(name: str, record: Mapping[str, Any]) -> str:
     return f"<tr><th>{name}</th>{cells}</tr>"
 
 
-def _flow(turns: Sequence[LabelledTurn]) -> str:
+def _flow(turns: Sequence[LabelledTurn], texts: LabelTexts) -> str:
     """Return the labels over the turns: a row per label with related labels adjacent, a column per turn; larger marks
     are more confident.
     """
@@ -187,8 +218,8 @@ def _flow(turns: Sequence[LabelledTurn]) -> str:
     numbers = [
         f'<text x="{places[i][0]:.2f}%" y="{height + _AXIS - 6}">{i + 1}</text>' for i in range(0, len(turns), step)
     ]
-    names = "".join(f"<li>{chip(label)}</li>" for label in order)
-    listed = ", ".join(f"turn {number} {LABELS[turn.label]}" for number, turn in enumerate(turns, 1))
+    names = "".join(f"<li>{chip(label, texts.names)}</li>" for label in order)
+    listed = ", ".join(f"turn {number} {texts.names[turn.label]}" for number, turn in enumerate(turns, 1))
     drawing = (
         f'<svg role="img" aria-label="Labels over the turns: {listed}" width="100%" '
         f'height="{height + _AXIS}">{"".join((*lines, *marks, *numbers))}</svg>'
@@ -200,33 +231,33 @@ def _flow(turns: Sequence[LabelledTurn]) -> str:
     )
 
 
-def _turn(turn: LabelledTurn, number: int, history: int, invented: bool, is_open: bool) -> str:
-    name = LABELS[turn.label]
+def _turn(turn: LabelledTurn, number: int, history: int, invented: bool, is_open: bool, texts: LabelTexts) -> str:
+    label = chip(turn.label, texts.names)
     speaker = f'<b class="speaker">{escape(turn.turn.speaker)}</b> ' if turn.turn.speaker else ""
     seen = f"with the {history} turn{'s' * (history > 1)} before it" if history else "by itself"
     return (
         f'<details class="turn {group_of(turn.label)}" name="turns"{" open" * is_open}><summary><span '
         f'class="number">{number}</span>'
-        f'<span class="text">{speaker}{escape(turn.turn.text)}</span><span class="verdict">{chip(turn.label)} '
+        f'<span class="text">{speaker}{escape(turn.turn.text)}</span><span class="verdict">{label} '
         f"{percent(turn.confidence)}</span></summary>"
-        f'<div class="detail"><p class="definition">{chip(turn.label)} '
-        f"{escape(DEFINITIONS[name])}</p>{_distribution(turn, seen)}"
-        f"{_near(turn.nearest, invented)}</div></details>"
+        f'<div class="detail"><p class="definition">{label} '
+        f"{escape(texts.definitions[turn.label])}</p>{_distribution(turn, seen, texts)}"
+        f"{_near(turn.nearest, invented, texts)}</div></details>"
     )
 
 
-def _distribution(turn: LabelledTurn, seen: str) -> str:
+def _distribution(turn: LabelledTurn, seen: str, texts: LabelTexts) -> str:
     ranking = turn.ranking
     shares = ", ".join(f"{group} {percent(share)}" for group, share in turn.shares.items())
     return (
         f'<section class="distribution"><h4>Distribution over the {len(LABELS)} labels</h4><p class="note">The turn '
         f"seen {seen}. Taken together: {shares}.</p>"
-        f"{bars(turn.probabilities, ranking[:TOP])}<details><summary>the other "
-        f"{len(ranking) - TOP}</summary>{bars(turn.probabilities, ranking[TOP:])}</details></section>"
+        f"{bars(turn.probabilities, ranking[:TOP], texts.names)}<details><summary>the other "
+        f"{len(ranking) - TOP}</summary>{bars(turn.probabilities, ranking[TOP:], texts.names)}</details></section>"
     )
 
 
-def _near(neighbours: Sequence[Neighbour], invented: bool) -> str:
+def _near(neighbours: Sequence[Neighbour], invented: bool, texts: LabelTexts) -> str:
     who = "Invented, and labelled by their writer" if invented else "Labelled by people"
     neighbours = [near for near in neighbours if near.cosine >= NEAR]
     if not neighbours:
@@ -235,7 +266,7 @@ def _near(neighbours: Sequence[Neighbour], invented: bool) -> str:
             f"dialogue has a cosine of {NEAR} or more.</p></section>"
         )
     dialogues = "".join(
-        f'<li><p>{chip(parse_label(near.label))} <span title="{escape(near.dialogue_id)}">cosine '
+        f'<li><p>{chip(parse_label(near.label), texts.names)} <span title="{escape(near.dialogue_id)}">cosine '
         f"{near.cosine:.2f}</span></p><ol>"
         + "".join(
             f"<li>{escape(turn)}</li>" for turn in (("…",) if len(near.turns) > _TURNS else ()) + near.turns[-_TURNS:]

@@ -103,6 +103,12 @@ def check_errors(page):
         page.get_by_role("link", name="labels.csv").click()
     assert file.value.path().read_text(encoding="utf-8").count("\n") == 3
     label(page, "Das ist nicht gut, ich habe es dir gesagt und du hast nicht gehört.")
+    assert "language: German" in page.locator("#answer .legend").inner_text()
+    shown = page.locator("#answer .verdict .chip").inner_text()
+    page.locator("#language input").click()
+    page.get_by_role("option", name="Magyar").click()
+    page.locator("#answer .definition", has_text=re.compile("A beszélő|A megszólalás")).wait_for()
+    assert page.locator("#answer .verdict .chip").inner_text() != shown
     assert "doesn't look like English" in page.locator("#answer [role=status]").inner_text()
 
 

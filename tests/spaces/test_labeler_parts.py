@@ -18,6 +18,7 @@ from huggingface_hub import HfApi
 from sklearn.metrics.pairwise import cosine_similarity
 
 from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder
+from edos_dataset.label_sets.translations import translations
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labels import EMOTIONS, INTENTS, LABELS
 from edos_dataset.publishing.cards.headers import single_header
@@ -189,6 +190,33 @@ def test_what_comes_from_outside_is_escaped(encoder, tmp_path):
         html.unescape(drawn).count(evil) == 7
     )  # the turn; its neighbour and that one's id; the message; source, link and name
     assert "<ol><li>…</li><li>one 4</li>" in drawn and "one 3" not in drawn  # of a long dialogue the last turns
+
+
+def test_labels_are_shown_in_the_language_of_choice_and_taken_away_in_english(seeds):
+    labelled = label_text(DIALOGUE, "fast", seeds)
+    drawn, english = page.results(labelled, True, "de"), page.results(labelled, True)
+    german = translations("de")
+    for turn in labelled.turns:
+        name = LABELS[turn.label]
+        assert f"{german[name].name}</span>" in drawn and html.escape(german[name].definition) in drawn
+        assert html.escape(translations("en")[name].definition) not in drawn
+        assert f', {name}">' in drawn and f', {name}">' not in english
+    shown = re.sub(r"data:[^\"]*|title=\"[^\"]*\"", "", drawn)
+    assert not re.search(r"\b(grateful|sympathizing|joyful)\b", shown)
+    links = [re.findall(r"data:[^\"]*", text) for text in (drawn, english)]
+    assert links[0] == links[1] and len(links[0]) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (DIALOGUE, "language: English"),
+        ("Das ist nicht gut, ich habe es dir gesagt und du hast nicht gehört.", "language: German"),
+        ("Pling.", "language not recognised"),
+    ],
+)
+def test_the_language_of_the_dialogue_is_shown(text, said):
+    assert said in page.results(label_text(text, "fast"), True)
 
 
 def test_the_drawing_shows_every_turn_with_its_label_and_the_flow():
