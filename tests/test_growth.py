@@ -17,7 +17,7 @@ from edos_dataset.cleaning.rejects import split_before
 from edos_dataset.schema.tables import DIALOGUES
 from edos_dataset.segmentation.books.extraction import Speech, extract
 from edos_dataset.segmentation.books.rules import languages, load_rules
-from edos_dataset.sources.books.book import PARAGRAPH, SPEECH, Block
+from edos_dataset.sources.books.book import PARAGRAPH, SPEECH, Block, Said
 from edos_dataset.sources.books.plain import read_text
 from edos_dataset.sources.books.tei import read_tei
 from edos_dataset.sources.books.web import read_epub, read_html
@@ -79,6 +79,17 @@ BOOKS = {
     "people who answer": lambda n: blocks(lambda i: Block(f"“I am {i},” said {word(i)}.", PARAGRAPH, 0, None), n),
     "narration": lambda n: blocks(
         lambda i: Block(f"“I am {i}.”" if i % 9 == 0 else "It rained.", PARAGRAPH, 0, None), n
+    ),
+    "marked speech": lambda n: tei(
+        "<p>" + "".join(f"<said who='#{word(i)}'>I say to you.</said> he said, " for i in range(n + 99)) + "</p>"
+    ),
+    "marks without words": lambda n: tei(
+        "<said><p>“</p>" + "<p>—</p>" * (n + 99) + "<p>I say to you.</p></said>" + "<p>No.</p>" * 400
+    ),
+    "marked turns": lambda n: extract(
+        [Block("Yes. " * n, PARAGRAPH, said=tuple(Said(5 * i, 5 * i + 4, word(i)) for i in range(n)))],
+        load_rules("en"),
+        Speech(),
     ),
     "tei": lambda n: tei("".join(f"<sp><speaker>{word(i)}</speaker><p>I say to you.</p></sp>" for i in range(n + 99))),
     "TEI in TEI": lambda n: tei("<div>" * min(n, 200) + "<p>I say to you.</p>" * (n + 99) + "</div>" * min(n, 200)),

@@ -22,13 +22,10 @@ def marked_turns(block: Block, number: int, rules: Rules) -> list[Turn]:
         number: of the block.
         rules: of the language.
     """
-    texts = _split(block)
+    texts, marks = _split(block)
     turns: list[Turn] = []
     quote, before = Quote(turns, Parts(texts), rules), texts[0]
-    for said, speech, after in zip(block.said, texts[1::2], texts[2::2], strict=True):
-        if _LETTER.search(speech) is None:
-            before = f"{before} {after}".strip()
-            continue
+    for said, speech, after in zip(marks, texts[1::2], texts[2::2], strict=True):
         quote.read(speech, before, after)
         if not turns or _is_of_another(quote, said):
             turns.append(begun(quote, number))
@@ -44,13 +41,23 @@ def marked_turns(block: Block, number: int, rules: Rules) -> list[Turn]:
     return turns
 
 
-def _split(block: Block) -> list[str]:
-    """Return narration, speech, …, narration, without the quotes and dashes between them."""
-    texts, place = [], 0
-    for start, end, _ in block.said:
-        texts += [_narration(block.text[place:start]), _bare(block.text[start:end])]
-        place = end
-    return [*texts, _narration(block.text[place:])]
+def _split(block: Block) -> tuple[list[str], list[Said]]:
+    """Return narration, speech, …, narration, without the quotes and dashes between them, and the marks of the speech;
+    what has no letter is neither.
+    """
+    texts: list[str] = []
+    marks: list[Said] = []
+    narration: list[str] = []
+    place = 0
+    for said in block.said:
+        narration.append(_narration(block.text[place : said.start]))
+        place, speech = said.end, _bare(block.text[said.start : said.end])
+        if _LETTER.search(speech) is not None:
+            texts += [" ".join(filter(None, narration)), speech]
+            marks.append(said)
+            narration = []
+    narration.append(_narration(block.text[place:]))
+    return [*texts, " ".join(filter(None, narration))], marks
 
 
 def _bare(speech: str) -> str:

@@ -18,6 +18,7 @@ it is in quotes, which are added if they are missing; it is also speech for cert
 
 _OPENING_QUOTES = frozenset("\"'“„‘‚«‹")
 _OWN_QUOTES = _OPENING_QUOTES | frozenset("»”—–―-") | {""}
+_FEW = 8  # characters of an opening quote, of the sign behind it, and of spaces and dashes
 MOST_TAGS = 5_000_000
 """Maximum number of tags in a page or file; no book has as many."""
 
@@ -142,15 +143,17 @@ class _Collected:
     def close_quote(self) -> None:
         """End speech."""
         sign, quote = self._said.pop(), self._quotes.pop()
-        if sign and "".join(self._text).strip() == sign and self.done:  # its last paragraph has ended
+        if not (sign or quote):
+            return
+        while self._text and not self._text[-1].strip():
+            self._text.pop()
+        if sign and self._text == [sign] and self.done:  # its last paragraph has ended
             self._text, last = [], self.done[-1]
             self.done[-1] = last._replace(text=last.text + quote)
-        elif closing := (CLOSE if sign else "") + quote:
-            while self._text and not self._text[-1].strip():
-                self._text.pop()
-            if self._text:
-                self._text[-1] = self._text[-1].rstrip()
-            self._text.append(closing)
+            return
+        if self._text:
+            self._text[-1] = self._text[-1].rstrip()
+        self._text.append((CLOSE if sign else "") + quote)
 
     def start(self, role: Role) -> None:
         """Open an element."""
@@ -193,9 +196,12 @@ class _Collected:
     def flush(self) -> None:
         """End the open paragraph; speech that is open goes on in the next one."""
         sign = next(filter(None, self._said), "")
-        if not sign or any(map(str.isalnum, "".join(self._text))):
-            if text := _tidy([*self._text, CLOSE] if sign else self._text):
-                self.done.append(Piece(text, self._lines or self._kinds[-1], self._speaker))
+        text = _tidy(self._text)
+        if sign and not any(map(str.isalnum, text)):  # no more than its opening quote, which opens the next one
+            self._text = [text if len(text) < _FEW else sign]
+        else:
+            if text:
+                self.done.append(Piece(text + (CLOSE if sign else ""), self._lines or self._kinds[-1], self._speaker))
             self._text = [sign] if sign else []
         self._lines = None
         self.done += self._notes

@@ -123,3 +123,9 @@ def test_single_quotes_before_words_that_are_elisions_too(quotes: str) -> None:
     (dialogue,) = heard(texts, "en")
     marks = quotes[1]
     assert [turn.text for turn in dialogue[:3]] == ["Is it late?", f"Er, I think {marks}tis so,", f"Tell {marks}em,"]
+
+
+def test_what_is_said_to_oneself_is_no_turn() -> None:
+    """In German "für sich" is to oneself, as "bei sich" is."""
+    talk = ["»Kommst du?« fragte Anna.", "»Ja«, sagte Paul. »Er lügt«, sagte sie für sich.", "»Gut«, sagte Anna."]
+    assert [turn.text for turn in heard(talk * 6, "de")[0][:2]] == ["Kommst du?", "Ja"]
