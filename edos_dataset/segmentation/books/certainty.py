@@ -29,8 +29,10 @@ RIGHT = {
 
 
 def certainty_of_turn(turn: "Turn") -> float:
-    """Return the probability that a turn is right, 0 to 1: speech of one person, who is not that of the turn before."""
+    """Return the probability that a turn is right, 0 to 1: speech of one person, who is not that of the turn before.
+    Where the book itself states who speaks, nothing is guessed.
+    """
     certainty = _WITHOUT
-    for doubt in dict.fromkeys(turn.doubts):
+    for doubt in () if turn.given else dict.fromkeys(turn.doubts):
         certainty *= RIGHT[doubt]
     return certainty

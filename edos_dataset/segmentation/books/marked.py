@@ -35,9 +35,6 @@ def marked_turns(block: Block, number: int, rules: Rules) -> list[Turn]:
             go_on(turns[-1], quote)
         before = after
     finish(turns, before)
-    for turn in turns:
-        if turn.given:
-            turn.doubts.clear()
     return turns
 
 

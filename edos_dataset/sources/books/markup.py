@@ -200,7 +200,7 @@ class _Collected:
         if sign and not any(map(str.isalnum, text)):  # no more than its opening quote, which opens the next one
             self._text = [text if len(text) < _FEW else sign]
         else:
-            if text:
+            if without_signs(text).strip():
                 self.done.append(Piece(text + (CLOSE if sign else ""), self._lines or self._kinds[-1], self._speaker))
             self._text = [sign] if sign else []
         self._lines = None

@@ -255,7 +255,9 @@ def _with_kinds(pieces: Sequence[Piece]) -> tuple[list[str], list[int], list[str
     one.
     """
     texts, by_words = [piece.text for piece in pieces], Kinds(0)
-    kinds = [piece.kind or by_words.kind_of(without_signs(piece.text), 1) for piece in pieces]
+    lines = (without_signs(text).split("\n") for text in texts)
+    bare = ("\n".join(line for line in of_text if line.strip()) for of_text in lines)
+    kinds = [piece.kind or by_words.kind_of(text, 1) for piece, text in zip(pieces, bare, strict=True)]
     return texts, [1] * len(texts), kinds
 
 

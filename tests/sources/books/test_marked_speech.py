@@ -97,10 +97,13 @@ def test_turns_are_what_is_marked() -> None:
 
 
 def test_marks_are_certain() -> None:
-    """A speaker whom the file states is the speaker, and another paragraph of two people makes it no less certain."""
-    found = extract(read_book(tei(TALK), "x.xml", None).blocks, load_rules("en"), Speech())
-    assert {turn.certainty for turn in found.dialogues[0][1:]} == {0.97}
-    first, second, third = (turn.character for turn in found.dialogues[0])
+    """A speaker whom the file states is the speaker; neither a paragraph of two people nor a quote in the narration
+    makes it less certain.
+    """
+    more = "<p>The “Blue Boar” was open.</p><p><said who='#tom'>Shall we?</said></p>"
+    found = extract(read_book(tei(TALK + more), "x.xml", None).blocks, load_rules("en"), Speech())
+    assert len(found.dialogues[0]) == 4 and {turn.certainty for turn in found.dialogues[0][1:]} == {0.97}
+    first, second, third, _ = (turn.character for turn in found.dialogues[0])
     assert first == third != second is not None
     assert found.dialogues[0][1].narration == "he said, and rose."
 
@@ -121,6 +124,7 @@ def test_a_few_marks_do_not_silence_the_others() -> None:
         ("<p><i epub:type='z3998:speech' data-speaker='Tom'>I.</i></p>", ("“I.”", [("I.", "Tom")])),
         ("<p><said who='Tom'>I.</said></p>", ("“I.”", [("I.", "Tom")])),
         ("<p><q>Who?</q> <span class='unsaid'>No.</span></p>", ("“Who?” No.", [])),
+        ("<p><span class='said'></span></p><p><span class='said'> </span><br>Then?</p>", ("Then?", [])),
     ],
 )  # fmt: skip
 def test_html_tells_what_is_said(markup: str, found: tuple[str, list[tuple[str, str | None]]]) -> None:
