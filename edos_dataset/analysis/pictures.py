@@ -137,7 +137,7 @@ def gathered(
         kept |= set(here[:MOST_NODES])
 
     def node(step: int, label: int) -> Node:
-        other = kinds[label] if kinds[label] == names[label] else f"other {kinds[label]}s"
+        other = NEUTRAL if kinds[label] == NEUTRAL else f"other {kinds[label]}s"
         return step, names[label] if (step, label) in kept else other, kinds[label]
 
     found: dict[tuple[Node, Node], int] = {}

@@ -72,6 +72,13 @@ def report(
     label_column: LabelColumn = None,
     one_dialogue: OneDialogue = False,
     skip_bad: SkipBad = False,
+    language: Annotated[
+        str,
+        typer.Option(
+            help="Language in which page and pictures name the 41 labels: en, de, es, fr, hu, it, nl or pt. Figures "
+            "have the English names."
+        ),
+    ] = "en",
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:

@@ -20,9 +20,11 @@ from edos_dataset.analysis.figures import compare, data_figures
 from edos_dataset.analysis.page import dialogues_at, render, shown_dialogues, to_json, wanted_places
 from edos_dataset.analysis.pictures import draw_pictures
 from edos_dataset.analysis.suspicious_labels import SuspiciousLabels, find_suspicious_labels, suspicious_label_figures
+from edos_dataset.analysis.translated import in_language
 from edos_dataset.commands.options import Result, verb
 from edos_dataset.commands.progress import Say, steps, warn
 from edos_dataset.label_sets import LabelMap, LabelSet, load_label_set
+from edos_dataset.label_sets.translations import ENGLISH, shown_language
 from edos_dataset.publishing.cards.paper_figures import BY_LABEL, COMPARED, EDOS_PAPER, KL_OF_LABELS, PUBLISHED
 from edos_dataset.publishing.inspection import kept_rejects, reasons_of, rejected_units
 from edos_dataset.releases.formats.selection import Selection
@@ -61,6 +63,7 @@ def report(
     label_column: str | None = None,
     one_dialogue: bool = False,
     skip_bad: bool = False,
+    language: str = ENGLISH,
 ) -> Result:
     """Write a report on a dataset, as `edos report` does: a page that needs no network, its figures as JSON, and its
     pictures.
@@ -84,6 +87,8 @@ def report(
         label_column: of files: column or key of the labels; by default `label`.
         one_dialogue: of files: all rows are turns of one dialogue.
         skip_bad: of files: leave out records that are no dialogue or turn, or have an unknown label.
+        language: code of the language in which the page and the pictures name the 41 labels (en, de, es, fr, hu, it, nl
+            or pt); the figures have the English names.
 
     Returns:
         The figures, as in the JSON file.
@@ -91,6 +96,7 @@ def report(
     Raises:
         ValueError: a source is not a dataset or is damaged, or `out` exists.
     """
+    named_in = shown_language(language)
     asked = source if isinstance(source, Asked) else asked_of(source, config, revision)
     given = [against] if isinstance(against, str | Asked) else against
     labels = None if label_set is None else load_label_set(label_set)
@@ -110,10 +116,11 @@ def report(
         say("drawing")
         figures = _figures(opened, look)
         rejects = _rejected_examples(opened[0])
-        page = render(figures, look.to_see, rejects)
+        drawn, to_see = (figures, look.to_see) if named_in == ENGLISH else in_language(figures, look.to_see, named_in)
+        page = render(drawn, to_see, rejects)
         with replacing_report(files) as made:
             if pictures:
-                draw_pictures(figures, made.pictures)
+                draw_pictures(drawn, made.pictures)
             made.figures.write_text(to_json(figures, None), encoding="utf-8")
             made.page.write_text(page, encoding="utf-8")
     sizes = {one["name"]: counted(one["sizes"]["dialogues"], "dialogues") for one in figures["data"]}

@@ -29,7 +29,8 @@ label: api_key_env base_url concurrency history multi_label price_in price_out t
 inspect: as_json config dialogues label max_certainty max_confidence min_certainty min_confidence revision
     seed tables
 rejects: as_json limit reason stage
-report: against as_json column config data force id_column label_column label_map label_set one_dialogue out
+report: against as_json column config data force id_column label_column label_map label_set language
+    one_dialogue out
     pictures revision skip_bad workers
 recipe: books labels
 plan: as_json files files_from films labels language machines recipe sample seed sentences settings

@@ -35,8 +35,11 @@ function section(id, title, ...content) {
 
 const kindClass = (kind) => (kind === "emotion" ? "emotion" : kind === "neutral" ? "neutral" : "intent");
 
-function chip(names, kinds, label, sure) {
+// A label under its name on the page and, where that is another, in the data.
+const bothNames = ({ names, english }, label) => (!english || english[label] === names[label] ? names[label] : `${names[label]} (${english[label]})`);
+
+function chip({ names, kinds, english }, label, sure) {
   if (label === null) return el("span", { class: "soft" }, NONE);
   const much = sure === null || sure === undefined ? null : el("small", {}, ` ${fixed(sure)}`);
-  return el("span", { class: `chip ${kindClass(kinds[label])}` }, names[label], much);
+  return el("span", { class: `chip ${kindClass(kinds[label])}`, title: english && english[label] }, names[label], much);
 }

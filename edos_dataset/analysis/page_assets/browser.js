@@ -4,14 +4,14 @@ const STEP = 25;
 
 function dialogueArticle(dialogue, wanted = () => false) {
   if (!dialogue) return null;
-  const { names, kinds } = first.labels;
+  const { names } = first.labels;
   const link = `#${new URLSearchParams({ dialogue: dialogue.id })}`;
   const facts = [dialogue.film, dialogue.year, dialogue.split, dialogue.certainty === null ? null : `certainty ${fixed(dialogue.certainty)}`].filter((fact) => fact !== null);
   return el("article", {}, el("header", {}, el("a", { href: link }, dialogue.id), facts.map((fact) => el("span", {}, String(fact)))),
     el("ol", {}, dialogue.turns.map((turn, place) => {
       const [text, label, sure, second, probability] = turn;
       const next = second === null ? null : `then ${names[second]}${probability === null ? "" : `, ${fixed(probability)}`}`;
-      return el("li", { class: wanted(turn, dialogue.turns[place - 1]) ? "wanted" : null }, el("span", { dir: "auto" }, text), el("span", { title: next }, chip(names, kinds, label, sure)));
+      return el("li", { class: wanted(turn, dialogue.turns[place - 1]) ? "wanted" : null }, el("span", { dir: "auto" }, text), el("span", { title: next }, chip(first.labels, label, sure)));
     }), dialogue.more ? el("li", { class: "soft" }, `and ${plural(dialogue.more, "turn")} more`) : null));
 }
 

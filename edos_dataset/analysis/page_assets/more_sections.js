@@ -35,7 +35,7 @@ function wordsSection() {
   const { by_label: found, dialogues } = first.words;
   if (!Object.keys(found).length) return;
   section("words", "Words that mark a label", el("p", {}, `Log-odds of a word in turns of the label against all others, with an informative prior (Monroe et al., 2008), in standard deviations; ${dialogues < first.sizes.dialogues ? `of ${count(dialogues)} dialogues drawn by chance` : "of all dialogues"}.`),
-    table("Words by label", [["label", "label"], ["words, with their log-odds", "words"]], Object.entries(found).map(([label, words]) => [label, words.map(([word, z]) => `${word} ${fixed(z, 1)}`).join(" · ")])));
+    table("Words by label", [["label", "label"], ["words, with their log-odds", "words"]], Object.entries(found).map(([label, words]) => [bothNames(first.labels, first.labels.names.indexOf(label)), words.map(([word, z]) => `${word} ${fixed(z, 1)}`).join(" · ")])));
 }
 
 function rejectedSection() {

@@ -38,7 +38,7 @@ function labelsSection() {
   const text = `Labels of the turns. Most frequent in ${first.name}: ${most.map((place) => `${names[place]} (${percent(rows[place].share)})`).join(", ")}.`;
   const whole = folded("As a table, with the dialogues that begin with each label (EDOS paper, Table 9)", () => table("Turns and dialogues by label; a dialogue counts under the label of its first turn",
     [["label", "label"], ["kind"], numbered("turns"), numbered("share"), numbered("95 % interval"), numbered("dialogues"), numbered("mean confidence"), ...series.slice(1).map((one) => numbered(one.name))],
-    order.map((place) => [names[place], kinds[place], count(rows[place].turns), percent(rows[place].share, 2), between(rows[place].interval, (end) => percent(end, 2)), count(rows[place].dialogues), fixed(rows[place].confidence), ...series.slice(1).map((one) => percent(one.shares[place], 2))])));
+    order.map((place) => [bothNames(first.labels, place), kinds[place], count(rows[place].turns), percent(rows[place].share, 2), between(rows[place].interval, (end) => percent(end, 2)), count(rows[place].dialogues), fixed(rows[place].confidence), ...series.slice(1).map((one) => percent(one.shares[place], 2))])));
   const of = (one) => [...KINDS, NONE].map((kind) => percent(one.kinds[kind] / one.sizes.turns));
   section("labels", "Labels", el("p", {}, text), table("Emotions, intents and neutral apart: share of turns", [["data set"], numbered("emotions"), numbered("intents"), numbered("neutral"), numbered(NONE)], figures.data.map((one) => [one.name, ...of(one)])),
     labelRows(names, kinds, series, text, whole),
