@@ -256,7 +256,7 @@ def stored(
         if not all(isinstance(given, kind) for given, kind in (*types, (seconds, int | float), (at, int | float))):
             raise TypeError
         read = json_of(value) if isinstance(value, str) else value
-        if not (_is_value(read) and _fits(read, int(str(place)), items)):
+        if (read is None and typed is None) or not (_is_value(read) and _fits(read, int(str(place)), items)):
             raise ValueError
     except (TypeError, ValueError) as error:
         raise DamagedError(store.path, f"the answer with the number {shown(number)} is none") from error

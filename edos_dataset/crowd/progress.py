@@ -93,7 +93,7 @@ def _latest(work: Work) -> dict[int, dict[int, Any]]:
     """Return the latest value of each place of each assignment, by its number."""
     latest: dict[int, dict[int, Any]] = {}
     hits = dict(work.store.read("SELECT id, hit FROM assignments"))
-    for columns in work.store.read("SELECT number, assignment, place, value FROM answers ORDER BY number"):
+    for columns in work.store.read("SELECT number, assignment, place, value, typed FROM answers ORDER BY number"):
         hit = work.hits.get(hits.get(columns[1], ""))
         row = stored(work.store, *columns, items=None if hit is None else hit.items)
         latest.setdefault(row.assignment, {})[row.place] = row.value

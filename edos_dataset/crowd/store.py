@@ -46,6 +46,8 @@ where they are read (`assignments.stored`), but its columns must be there.
 """
 _FORM = "1"
 _BUSY = 30.0  # seconds to wait for another writer
+_OF_THE_SYSTEM = re.compile(r"locked|readonly|full|unable to open|disk I/O")
+"""Errors that say nothing of what the file holds."""
 
 
 class DamagedError(ValueError):
@@ -137,9 +139,9 @@ class Store:
         """Report a file whose pages are damaged; other errors of the database pass."""
         try:
             yield
-        except (sqlite3.IntegrityError, sqlite3.OperationalError):
-            raise
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a text, or a message on one, may be no UTF-8
+            if isinstance(error, sqlite3.IntegrityError) or _OF_THE_SYSTEM.search(str(error)):
+                raise
             if "not a database" in str(error):
                 raise _NoDatabaseError(str(error)) from error
             raise DamagedError(self.path, str(error)) from error

@@ -115,7 +115,9 @@ def check_requests(requests: list[Any], folder: Path) -> None:
     client.post("/consent", data={"csrf": csrf(page)})
     token = csrf(client.get("/work/1"))
     for method, parts, headers, body in requests:
-        address = "/" + "/".join(quote(part.encode("utf-8", "replace"), safe="%./?&=") for part in parts)
+        address = "http://testserver/" + "/".join(
+            quote(part.encode("utf-8", "replace"), safe="%./?&=") for part in parts
+        )
         given = {HEADER: token, FIELD: token} | {name: text.encode("latin-1") for name, text in headers.items()}
         answer = client.request(method, address, headers=given, content=body)
         assert answer.status_code < 500 and "Traceback" not in answer.text, (method, address, headers, body)

@@ -78,6 +78,7 @@ DAMAGED = [
     ("value", "{"),
     ("value", b"\xff\x00"),
     ("value", "5"),
+    ("value", None),
     ("value", '["good", "splendid"]'),
     ("place", -1),
     ("place", 99),
@@ -101,6 +102,18 @@ def test_answers_that_this_package_never_wrote_are_told(work, client, column, va
         with sqlite3.connect(work.store.path) as connection:
             connection.execute("UPDATE assignments SET finished = ?", (None if "hit" in page else 1.0,))
         assert client.get(page).status_code == 400
+
+
+@pytest.mark.parametrize(
+    "damage", ["UPDATE answers SET value = CAST(x'80' AS TEXT)", "DROP TABLE answers", "ALTER TABLE answers DROP value"]
+)
+def test_a_database_that_is_damaged_while_it_is_open(work, client, damage):
+    _, answer = opened(client)
+    assert answer(0, "sad").status_code == 200
+    with sqlite3.connect(work.store.path) as connection:
+        connection.execute(damage)
+    with pytest.raises(ValueError, match="is damaged, or was changed by another program"):
+        progress(work)
 
 
 STRANGE = [
