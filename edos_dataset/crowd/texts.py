@@ -1,5 +1,6 @@
 """What people read who label or judge, in each language: a file of `languages/`."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -49,6 +50,11 @@ class Texts:
     def html(self) -> dict[str, str]:
         """All texts as HTML, with their placeholders."""
         return {name: as_html(text) for name, text in self.texts.items()}
+
+    @cached_property
+    def attribute(self) -> str:
+        """All texts as JSON in an attribute of HTML, for scripts."""
+        return escape(json.dumps(self.texts, ensure_ascii=False))
 
     def labels(self, labels: LabelSet) -> dict[str, Shown]:
         """Return each label of a set as people read it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Mapping
 from functools import cache
 from html import escape
@@ -109,7 +108,7 @@ def _page(
         texts,
         **own,
         language=texts.language,
-        spoken=escape(json.dumps(texts.texts, ensure_ascii=False)) if len(scripts) > 1 else "",
+        spoken=texts.attribute if languages else "",
         script=loads,
         languages=languages,
         body=fill(name, texts, **own, **values),
