@@ -80,6 +80,7 @@ function begin() {
   for (const [name, act] of [["undo", undo], ["back", () => go(next(-1))], ["on", () => go(next(1))]]) byId(name).addEventListener("click", act);
   byId("reader").value = state.reader;
   byId("reader").addEventListener("input", () => { state.reader = byId("reader").value; keep(); });
+  byId("reader").addEventListener("keydown", (event) => { if (event.key === "Enter") go(state.at); });
   byId("download").addEventListener("click", () => download(items.filter((_, place) => given(place)).map(({ facts }) => ({ ...facts, ...audit.told(state.judged[facts.item]) }))));
   byId("top").hidden = byId("judge").hidden = false;
   show();

@@ -145,6 +145,16 @@ def test_a_label_is_hidden_until_the_reader_has_given_one(visit, tmp_path):
     assert asked.inner_text() == "Which label fits the marked turn best?"
 
 
+def test_a_reader_gives_a_name_and_types_labels_without_the_mouse(visit):
+    page = visit(blind=True)
+    assert page.get_by_text("your label", exact=True).is_visible()
+    page.fill("#reader", "ann")
+    press(page, "Enter")
+    page.evaluate("document.activeElement.blur()")
+    press(page, "s", "a", "Enter", "Escape", "j", "o", "y", "Enter")
+    assert at(page) == 3, "letters go to the label, wherever the keys went before"
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_shows_all_of_it_to_be_read(visit, scheme):
     page = visit(viewport={"width": 390, "height": 844}, color_scheme=scheme, has_touch=True, is_mobile=True)
