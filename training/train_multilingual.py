@@ -16,6 +16,7 @@ checkpoint.
 import argparse
 import json
 import os
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -117,14 +118,20 @@ def train(recipe: MultilingualRecipe, arguments: argparse.Namespace) -> None:
     accelerator.print(f"{dict(Counter(each.language for each in examples))} examples, {len(held)} held out")
     lessons = lessons_of(examples, lambda texts: _taught(recipe.teacher, texts, cache))
     states = read([each.text for each in examples])
-    some = Random(recipe.seed).sample(range(len(examples)), min(recipe.start, len(examples)))
+    taught = np.flatnonzero(lessons.taught).tolist()
+    some = Random(recipe.seed).sample(taught, min(recipe.start, len(taught)))
     some.sort(key=lambda row: int(states.offsets[row + 1] - states.offsets[row]))  # little padding
     known = start_projection(plain, states, some, lessons.vectors[some], recipe.ridge)
     accelerator.print(f"R² of the projection at the start: {known:.3f}")
-    progress = fit(Student(plain, spread_of(lessons.vectors), recipe), states, lessons, accelerator, arguments)
+    progress = fit(
+        Student(plain, spread_of(lessons.vectors[lessons.taught]), recipe), states, lessons, accelerator, arguments
+    )
     model.load_state_dict(plain.state_dict())
     model.save_pretrained(arguments.out)
     tokenizer.save_pretrained(arguments.out)
+    shutil.copy(
+        cache / "tokenizer" / "tokenizer.json", arguments.out
+    )  # without the indentation, which is a third of it
     record = make_record(recipe, examples, arguments) | {"training_seconds": round(progress.seconds)}
     record["files"] = digests_of(arguments.out)
     lines = [json.dumps(each._asdict() | {"labels": sorted(each.labels)}, ensure_ascii=False) for each in held]

@@ -35,7 +35,7 @@ class Example(NamedTuple):
     Attributes:
         language: code.
         text: what the student reads.
-        english: what the teacher reads.
+        english: what the teacher reads; empty for a translation whose original is not certain.
         labels: names of XED's emotions; none if nobody labelled it.
     """
 
@@ -50,7 +50,8 @@ class Lessons:
     """Examples in the form that the training loop takes.
 
     Attributes:
-        vectors: the teacher's, float16 [n, width].
+        vectors: the teacher's, float16 [n, width]; zeros where it was not asked.
+        taught: whether it was asked.
         values: targets of labelled examples, float32 [n, 41].
         wide: see `whole_set`.
         kinds: int64 [n], `Kind`.
@@ -59,6 +60,7 @@ class Lessons:
     """
 
     vectors: npt.NDArray[np.float16]
+    taught: Bools
     values: torch.Tensor
     wide: torch.Tensor
     kinds: torch.Tensor
@@ -82,15 +84,22 @@ def examples_of(
     """Return the examples to learn from and those that are held out: a fifth of XED's English sentences, and their
     translations.
 
-    A sentence with the words of a held-out one is not learned from, in any language.
+    A sentence with the words of a held-out one is not learned from, in any language, nor one whose most likely original
+    is held out.
     """
     english = [*distinct(read_sentences(folder / ENGLISH))]
     english += distinct(read_sentences(folder / NEUTRAL))[: recipe.neutral]
     every = [Example("en", each.text, each.text, each.labels) for each in english]
-    every += [Example(each.language, each.text, each.english, each.labels) for each in translations]
+    every += [Example(each.language, each.text, each.english, each.labels) for each in translations if each.certain]
+    unsure = [
+        Example(each.language, each.text, "", each.labels)
+        for each in translations
+        if not each.certain and not each.held_out
+    ]
     held = [each for each in every if held_out("xed", each.english)]
     words = {plain_text(each.text) for each in held}
-    learned = [each for each in every if not held_out("xed", each.english) and plain_text(each.text) not in words]
+    open_ones = [each for each in every if not held_out("xed", each.english)] + unsure
+    learned = [each for each in open_ones if plain_text(each.text) not in words]
     known = words | {plain_text(each.text) for each in learned}
     return learned + [Example("en", text, text, frozenset()) for text in _turns(folder, recipe, known)], held
 
@@ -110,7 +119,7 @@ def lessons_of(examples: Sequence[Example], teach: Callable[[Sequence[str]], Flo
         examples: the turns.
         teach: the teacher: maps English turns to vectors [n, width].
     """
-    english = list(dict.fromkeys(each.english for each in examples))
+    english = list(dict.fromkeys(each.english for each in examples if each.english))
     row = {text: number for number, text in enumerate(english)}
     values = np.zeros((len(examples), len(LABELS)), np.float32)
     kinds = np.full(len(examples), int(Kind.EMOTION))
@@ -118,30 +127,38 @@ def lessons_of(examples: Sequence[Example], teach: Callable[[Sequence[str]], Flo
         target = target_of("xed", sorted(each.labels)) if each.labels else None
         if target is not None:
             values[number], kinds[number] = target.values, int(target.kind)
-    rows: Ints = np.array([row[each.english] for each in examples])
+    taught: Bools = np.array([bool(each.english) for each in examples])
     whole = torch.from_numpy(whole_set(values))
-    vectors = teach(english).astype(np.float16)[rows]
+    known = teach(english).astype(np.float16)
+    vectors = np.zeros((len(examples), known.shape[1]), np.float16)
+    vectors[taught] = known[[row[each.english] for each in examples if each.english]]
     labelled: Bools = np.any(values, axis=1)
     translated = np.array([each.language != "en" for each in examples])
-    return Lessons(vectors, torch.from_numpy(values), whole, torch.from_numpy(kinds), labelled, translated)
+    return Lessons(vectors, taught, torch.from_numpy(values), whole, torch.from_numpy(kinds), labelled, translated)
 
 
-def updates_of(translated: Bools, recipe: MultilingualRecipe) -> list[Ints]:
-    """Return the examples of every update: of the translations and of the others a fixed number each, all of which are
-    used once before one is used again.
+def updates_of(lessons: Lessons, recipe: MultilingualRecipe) -> list[Ints]:
+    """Return the examples of every update: a fixed number of translations whose original is known, of other ones, and of
+    English turns.
+
+    All of a kind are used once before one is used again. A kind without examples leaves its place to the English turns;
+    without those, all are one kind.
 
     Args:
-        translated: which examples are translations.
-        recipe: the fraction of translations, and the size and number of the updates.
+        lessons: which examples are translations, and which the teacher read.
+        recipe: the fractions of the translations, and the size and number of the updates.
     """
     generator = np.random.default_rng(recipe.seed)
-    some = round(recipe.translated * recipe.batch) if translated.any() and not translated.all() else 0
-    groups = [(np.flatnonzero(translated), some), (np.flatnonzero(~translated), recipe.batch - some)]
-    if not some:
-        groups = [(np.arange(len(translated)), recipe.batch)]
+    kinds = [lessons.translated & lessons.taught, lessons.translated & ~lessons.taught, ~lessons.translated]
+    sizes = [round(recipe.translated * recipe.batch), round(recipe.unaligned * recipe.batch)]
+    sizes = [size if kind.any() else 0 for size, kind in zip(sizes, kinds, strict=False)]
+    sizes.append(recipe.batch - sum(sizes))
+    if not kinds[-1].any():
+        kinds, sizes = [np.ones(len(lessons.translated), bool)], [recipe.batch]
     parts = []
-    for rows, size in groups:
+    for kind, size in zip(kinds, sizes, strict=True):
         needed = recipe.updates * size
-        rounds = [generator.permutation(rows) for _ in range(-(-needed // len(rows)))]
-        parts.append(np.concatenate(rounds)[:needed].reshape(recipe.updates, size))
+        rounds = [generator.permutation(np.flatnonzero(kind)) for _ in range(-(-needed // max(int(kind.sum()), 1)))]
+        if rounds:
+            parts.append(np.concatenate(rounds)[:needed].reshape(recipe.updates, size))
     return list(np.concatenate(parts, axis=1))

@@ -46,6 +46,7 @@ class Student(torch.nn.Module):
         batches: Sequence[tuple[torch.Tensor, torch.Tensor]],
         order: torch.Tensor,
         targets: torch.Tensor,
+        taught: torch.Tensor,
         truth: tuple[torch.Tensor, ...],
         labelled: torch.Tensor,
     ) -> torch.Tensor:
@@ -55,17 +56,18 @@ class Student(torch.nn.Module):
             batches: states and mask of turns of similar length.
             order: int64 [turns], the position in the concatenated batches of each turn.
             targets: float32 [turns, width], the teacher's vectors.
+            taught: bool [turns], which turns have such a vector.
             truth: values, wide and kinds, as for `loss_of`.
             labelled: bool [turns], which turns have labels.
         """
         vectors = torch.cat([self.model.upper(states, mask) for states, mask in batches])[order]
-        distance = (((vectors - targets) / self.spread) ** 2).mean()
+        distance = (((vectors - targets)[taught] / self.spread) ** 2).mean()
         starts = torch.arange(len(vectors))
         logits, odds = self.model.see_dialogues(vectors, starts)
         answer = self.model.config.answer
         with torch.no_grad():
-            wanted = self.model.label(targets, starts, answer).softmax(-1)
-        said = self.model.mix(logits, odds, answer).log_softmax(-1)
+            wanted = self.model.label(targets, starts, answer).softmax(-1)[taught]
+        said = self.model.mix(logits, odds, answer).log_softmax(-1)[taught]
         divergence = functional.kl_div(said, wanted, reduction="batchmean")
         values, wide, kinds = (each[labelled] for each in truth)
         labels = loss_of(logits[labelled][:, self.convention], values, wide, kinds, 0.4, 0.0).sum() / len(vectors)
@@ -81,7 +83,7 @@ def fit(
         ValueError: the folder belongs to another training.
     """
     recipe = student.recipe
-    plan = updates_of(lessons.translated, recipe)
+    plan = updates_of(lessons, recipe)
     trained = [parameter for parameter in student.parameters() if parameter.requires_grad]
     prepared, optimizer = accelerator.prepare(
         student, torch.optim.AdamW(trained, recipe.learning_rate, (0.9, 0.98), weight_decay=recipe.weight_decay)
@@ -116,9 +118,13 @@ def fit(
     return progress
 
 
+Batches = list[tuple[torch.Tensor, torch.Tensor]]
+"""States and masks of turns of similar length."""
+
+
 def inputs_of(
     rows: Ints, states: States, lessons: Lessons
-) -> tuple[list[tuple[torch.Tensor, torch.Tensor]], torch.Tensor, torch.Tensor, tuple[torch.Tensor, ...], torch.Tensor]:
+) -> tuple[Batches, torch.Tensor, torch.Tensor, torch.Tensor, tuple[torch.Tensor, ...], torch.Tensor]:
     """Return the arguments of `Student` for some examples."""
     lengths = states.offsets[rows + 1] - states.offsets[rows]
     groups = list(token_batches(lengths.tolist(), _TOKENS))
@@ -126,7 +132,8 @@ def inputs_of(
     batches = [states.padded(rows[group].tolist()) for group in groups]
     targets = torch.from_numpy(lessons.vectors[rows].astype(np.float32))
     truth = lessons.values[rows], lessons.wide[rows], lessons.kinds[rows]
-    return batches, order, targets, truth, torch.from_numpy(lessons.labelled[rows])
+    taught, labelled = torch.from_numpy(lessons.taught[rows]), torch.from_numpy(lessons.labelled[rows])
+    return batches, order, targets, taught, truth, labelled
 
 
 def spread_of(vectors: npt.NDArray[np.float16]) -> torch.Tensor:

@@ -27,7 +27,8 @@ class MultilingualRecipe:
         turn_tokens: number of tokens of a turn that are read.
         least_nearness: least cosine of a translation and its original.
         least_lead: by how much it must be above that of the next candidate.
-        translated: fraction of an update that is translations.
+        translated: fraction of an update that is translations whose original is known.
+        unaligned: fraction that is other translations, of which only the labels are known.
         start: examples by which the projection is set before training.
         ridge: strength of that regression.
         answer_weight: weight of the divergence from the teacher's answer, relative to the loss of the vectors.
@@ -50,7 +51,7 @@ class MultilingualRecipe:
     books: list[str] = field(default_factory=lambda: ["en", "de", "es", "it", "nl", "pt", "hu"])
     english: int = 4_000
     neutral: int = 3_000
-    each: int = 4_000
+    each: int = 13_000
     layers: int = 8
     frozen_layers: int = 5
     pieces: int = 76_000
@@ -58,13 +59,14 @@ class MultilingualRecipe:
     turn_tokens: int = 64
     least_nearness: float = 0.4
     least_lead: float = 0.04
-    translated: float = 0.6
+    translated: float = 0.35
+    unaligned: float = 0.35
     start: int = 3_000
     ridge: float = 300.0
     answer_weight: float = 1.0
-    label_weight: float = 0.1
+    label_weight: float = 0.5
     updates: int = 2_500
-    batch: int = 48
+    batch: int = 64
     learning_rate: float = 3e-4
     warmup: float = 0.05
     weight_decay: float = 0.01
@@ -74,7 +76,7 @@ class MultilingualRecipe:
 
 
 _FROM_ONE = ("layers", "pieces", "least_seen", "turn_tokens", "updates", "batch")
-_BELOW_ONE = ("warmup", "averaging", "translated")
+_BELOW_ONE = ("warmup", "averaging", "translated", "unaligned")
 
 
 def read_recipe(path: Path, changes: list[str]) -> MultilingualRecipe:
@@ -92,6 +94,8 @@ def read_recipe(path: Path, changes: list[str]) -> MultilingualRecipe:
             raise RecipeError(f"{path}: {key} must be at least 0 and below 1, got {getattr(recipe, key)}")
     if not 0 <= recipe.frozen_layers < recipe.layers:
         raise RecipeError(f"{path}: frozen_layers must be at least 0 and below layers, got {recipe.frozen_layers}")
+    if recipe.translated + recipe.unaligned >= 1:
+        raise RecipeError(f"{path}: translated and unaligned must be below 1 together, the rest is English")
     if not recipe.languages:
         raise RecipeError(f"{path}: languages must name at least one language")
     return recipe

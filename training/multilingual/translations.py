@@ -1,8 +1,9 @@
 """Translated sentences beside their English originals: the projections of XED, which name neither.
 
 A projection has the labels of its original, so the candidates are the English sentences with equal labels. Of these the
-nearest by a multilingual encoder is taken, if the two choose each other and no other one is nearly as near. What is
-found turns the vectors of the language towards the English ones, and with these it is looked for again.
+nearest by a multilingual encoder is taken; the pair is certain if the two choose each other and no other one is nearly
+as near. The certain ones turn the vectors of the language towards the English ones, and with these all are looked for
+again.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -39,9 +40,10 @@ class Translation(NamedTuple):
         language: code, as XED writes it: `br` is Portuguese of Brazil.
         text: the sentence.
         labels: names of XED's emotions.
-        english: the original.
+        english: the original, or the sentence that is most likely to be it.
         nearness: the cosine of the two.
-        lead: by how much it is above that of the next candidate.
+        lead: by how much it is above that of the next candidate; negative if the two don't choose each other.
+        certain: whether it is the original.
     """
 
     language: str
@@ -50,6 +52,7 @@ class Translation(NamedTuple):
     english: str
     nearness: float
     lead: float
+    certain: bool
 
     @property
     def held_out(self) -> bool:
@@ -77,13 +80,13 @@ def translations_of(
     lead: float,
     most: int,
 ) -> list[Translation]:
-    """Return the projections whose original is found.
+    """Return the projections, each with its most likely original; without one if none has its labels.
 
     Args:
         folder: the data folder.
         languages: codes, as XED writes them.
         embed: maps sentences of a language to vectors [n, width].
-        least: the least cosine.
+        least: the least cosine of a certain pair.
         lead: by how much it must be above that of the next candidate.
         most: sentences of a language that are looked at, spread evenly.
     """
@@ -94,35 +97,43 @@ def translations_of(
         others = distinct(read_sentences(folder / projections(language)))
         others = others[:: -(-len(others) // most)]
         vectors = _centred(embed([each.text for each in others]))
-        pairs = _matched(vectors, originals, others, english, least, lead)
-        pairs = _matched(_turned(vectors, originals, pairs), originals, others, english, least, lead)
+        pairs = _matched(vectors, originals, others, english)
+        known = [pair for pair in pairs if _is_certain(pair, least, lead)]
+        pairs = _matched(_turned(vectors, originals, known), originals, others, english)
         found += [
-            Translation(language, others[row].text, others[row].labels, english[place].text, near, ahead)
-            for row, place, near, ahead in pairs
+            Translation(
+                language,
+                others[pair.row].text,
+                others[pair.row].labels,
+                english[pair.place].text,
+                pair.nearness,
+                pair.lead,
+                _is_certain(pair, least, lead),
+            )
+            for pair in pairs
         ]
     return found
 
 
-Pair = tuple[int, int, float, float]
-"""The rows of a sentence and of its original, their cosine, and by how much it leads."""
+class Pair(NamedTuple):
+    """A sentence and its most likely original, by their rows, with their cosine and by how much it leads."""
+
+    row: int
+    place: int
+    nearness: float
+    lead: float
 
 
-def _matched(
-    vectors: Floats,
-    originals: Floats,
-    others: Sequence[Sentence],
-    english: Sequence[Sentence],
-    least: float,
-    lead: float,
-) -> list[Pair]:
+def _is_certain(pair: Pair, least: float, lead: float) -> bool:
+    return pair.nearness >= least and pair.lead >= lead
+
+
+def _matched(vectors: Floats, originals: Floats, others: Sequence[Sentence], english: Sequence[Sentence]) -> list[Pair]:
     found = []
     for labels in sorted({each.labels for each in others}, key=sorted):
         ours, theirs = _rows(english, labels), _rows(others, labels)
-        found += [
-            (theirs[one], ours[other], near, ahead)
-            for one, other, near, ahead in _pairs(vectors[theirs] @ originals[ours].T)
-            if near >= least and ahead >= lead
-        ]
+        pairs = _pairs(vectors[theirs] @ originals[ours].T)
+        found += [pair._replace(row=theirs[pair.row], place=ours[pair.place]) for pair in pairs]
     return found
 
 
@@ -130,7 +141,7 @@ def _turned(vectors: Floats, originals: Floats, pairs: Sequence[Pair]) -> Floats
     """Return vectors after the linear map, near the identity, that brings those of the pairs to their originals."""
     if not pairs:
         return vectors
-    rows, places = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    rows, places = [pair.row for pair in pairs], [pair.place for pair in pairs]
     known, wanted = vectors[rows].astype(np.float64), originals[places].astype(np.float64)
     width = known.shape[1]
     scale = _STIFFNESS * len(pairs) / width
@@ -161,14 +172,12 @@ def _unit(vectors: Floats) -> Floats:
 
 
 def _pairs(nearness: Floats) -> list[Pair]:
-    """Return the rows and columns that choose each other, with their nearness and its lead in the row and column."""
+    """Return the nearest column of every row, with its lead over all others in that row and column."""
     if not nearness.size:
         return []
-    best, chosen = nearness.argmax(axis=1), nearness.argmax(axis=0)
     pairs = []
-    for row, column in enumerate(best.tolist()):
-        if chosen[column] == row:
-            near = float(nearness[row, column])
-            rest = np.concatenate([np.delete(nearness[row], column), np.delete(nearness[:, column], row)])
-            pairs.append((row, column, near, near - float(rest.max(initial=-1.0))))
+    for row, column in enumerate(nearness.argmax(axis=1).tolist()):
+        near = float(nearness[row, column])
+        rest = np.concatenate([np.delete(nearness[row], column), np.delete(nearness[:, column], row)])
+        pairs.append(Pair(row, column, near, near - float(rest.max(initial=-1.0))))
     return pairs

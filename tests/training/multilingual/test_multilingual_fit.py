@@ -6,7 +6,7 @@ import torch
 
 from edos_dataset.labeling.models.context import ContextClassifier, ContextClassifierConfig
 from edos_dataset.labels import LABELS
-from training.multilingual.examples import updates_of
+from training.multilingual.examples import Example, Lessons, lessons_of, updates_of
 from training.multilingual.recipe import MultilingualRecipe
 from training.multilingual.student import Plain, start_projection, states_of
 
@@ -33,13 +33,38 @@ def turns(count):
     return [[0, *random.integers(5, 50, length).tolist(), 2] for length in random.integers(1, 9, count)]
 
 
-def test_every_update_has_as_many_translations_and_all_are_used_before_one_again():
-    translated = np.arange(30) < 10
-    plan = updates_of(translated, MultilingualRecipe(updates=5, batch=10, translated=0.4))
-    assert [int(translated[rows].sum()) for rows in plan] == [4] * 5
+def lessons(translated, taught):
+    rows = len(translated)
+    return Lessons(np.zeros((rows, 4), np.float16), taught, *[torch.zeros(rows)] * 3, taught, translated)
+
+
+def test_every_update_has_as_many_of_each_kind_and_all_are_used_before_one_again():
+    translated, taught = np.arange(40) < 20, np.arange(40) >= 8
+    settings = MultilingualRecipe(updates=5, batch=10, translated=0.4, unaligned=0.3)
+    plan = updates_of(lessons(translated, taught), settings)
+    assert [int((translated & taught)[rows].sum()) for rows in plan] == [4] * 5
+    assert [int((translated & ~taught)[rows].sum()) for rows in plan] == [3] * 5
     flat = np.concatenate(plan)
-    assert len(set(flat[~translated[flat]][:20].tolist())) == 20
-    assert len(updates_of(np.zeros(7, bool), MultilingualRecipe(updates=3, batch=5))) == 3, "no translations at all"
+    assert len(set(flat[~translated[flat]].tolist())) == 15
+    assert len(set(flat[~taught[flat]].tolist())) == 8, "fewer than there are places: each comes again"
+    alone = updates_of(lessons(np.zeros(7, bool), np.ones(7, bool)), MultilingualRecipe(updates=3, batch=5))
+    assert [len(rows) for rows in alone] == [5] * 3, "no translations at all"
+    only = updates_of(lessons(np.ones(7, bool), np.ones(7, bool)), MultilingualRecipe(updates=3, batch=5))
+    assert [len(rows) for rows in only] == [5] * 3, "nothing else"
+
+
+def test_an_original_that_is_not_certain_teaches_labels_only():
+    joy, english = frozenset({"joy"}), "How nice!"
+    made = lessons_of(
+        [
+            Example("de", "Wie schön!", english, joy),
+            Example("de", "Ach!", "", joy),
+            Example("en", english, english, joy),
+        ],
+        lambda texts: np.array([[len(text), 1] for text in texts], np.float32),
+    )
+    assert made.vectors.tolist() == [[9, 1], [0, 0], [9, 1]]
+    assert made.taught.tolist() == [True, False, True] and made.labelled.all()
 
 
 def test_the_frozen_layers_and_those_above_are_the_whole_encoder(model):

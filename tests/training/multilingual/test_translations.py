@@ -29,18 +29,19 @@ def test_two_sentences_that_choose_each_other_among_those_of_equal_labels(tmp_pa
     write(tmp_path, translations.ENGLISH, ENGLISH)
     write(tmp_path, translations.projections("de"), GERMAN)
     found = translations_of(tmp_path, ["de"], embed, 0.3, 0.05, 100)
-    assert {each.text: each.english for each in found} == {
+    assert {each.text: each.english for each in found if each.certain} == {
         "Ich verlor meine Stelle.": "I lost my job.",
         "Was für ein Tag!": "What a day!",
         "Lass mich in Ruhe.": "Leave me alone.",
     }
     assert {each.language for each in found} == {"de"}
-    assert translations_of(tmp_path, ["de"], embed, 1.1, 0.05, 100) == []
+    assert [(each.text, each.english) for each in found if not each.certain] == [("Keine Ahnung.", "I lost my job.")]
+    assert not any(each.certain for each in translations_of(tmp_path, ["de"], embed, 1.1, 0.05, 100))
     assert len(translations_of(tmp_path, ["de"], embed, 0.3, 0.05, 2)) < len(found), "every second one is looked at"
 
 
 def test_a_translation_is_held_out_with_its_original():
     texts = [f"sentence {number}" for number in range(40)]
-    made = [Translation("de", "Satz", frozenset({"joy"}), text, 1.0, 1.0) for text in texts]
+    made = [Translation("de", "Satz", frozenset({"joy"}), text, 1.0, 1.0, True) for text in texts]
     assert [each.held_out for each in made] == [held_out("xed", text) for text in texts]
     assert 0 < sum(each.held_out for each in made) < 20
