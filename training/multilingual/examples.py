@@ -138,7 +138,7 @@ def lessons_of(examples: Sequence[Example], teach: Callable[[Sequence[str]], Flo
 
 
 def updates_of(lessons: Lessons, recipe: MultilingualRecipe) -> list[Ints]:
-    """Return the examples of every update: a fixed number of translations whose original is known, of other ones, and of
+    """Return the examples of every update: a fixed number of translations whose original is known, of others, and of
     English turns.
 
     All of a kind are used once before one is used again. A kind without examples leaves its place to the English turns;
