@@ -81,27 +81,32 @@ def render(model: ShippedModel, comparison: dict[str, Any], domain: dict[str, An
     return render_model_card(facts, metrics, _beside(model, task, part))
 
 
+def _language(code: str) -> str:
+    """Return the name of a language by XED's code, in which `br` is not Breton."""
+    return "Portuguese of Brazil" if code == "br" else name_of_language(code)
+
+
 def _multilingual(model: ShippedModel, found: dict[str, Any]) -> str:
     """Return the card of the multilingual model, whose figures are by language."""
     _check_weights(model, found["source"], TRANSLATED, "evaluation/multilingual.py")
     record = _read(model, "record.json")
     own, teacher = found["multilingual"], found["general on the originals"]
     languages = [language for language in own if language in teacher]
-    named = "; ".join(f"{name_of_language(each)} {percent(own[each]['hits'])}" for each in languages)
+    named = "; ".join(f"{_language(each)} {percent(own[each]['hits'])}" for each in languages)
     flaws = [
         f"**On held-out translated sentences of subtitles that show an emotion, it names one of the annotators' in:** "
         f"{named}. `general` does so for their English originals in "
         f"{percent(_mean(teacher, languages))}, and on the English sentences themselves in "
         f"{percent(found['general']['en']['hits'])}, this model in {percent(own['en']['hits'])}.",
         *(
-            f"**In a language that it did not see it is worse:** trained without {name_of_language(each)}, "
+            f"**In a language that it did not see it is worse:** trained without {_language(each)}, "
             f"{percent(row['hits'])} there."
             for each, row in found["left_out"].items()
         ),
         *record.get("limitations", []),
     ]
     rows = [
-        [name_of_language(each), f"{own[each]['sentences']:,}", percent(own[each]["hits"]), percent(own[each]["named"])]
+        [_language(each), f"{own[each]['sentences']:,}", percent(own[each]["hits"]), percent(own[each]["named"])]
         + [
             percent(own[each]["hits_of_emotions"]),
             percent(teacher[each]["hits"] if each in teacher else english["hits"]),

@@ -33,6 +33,8 @@ class MultilingualRecipe:
         ridge: strength of that regression.
         answer_weight: weight of the divergence from the teacher's answer, relative to the loss of the vectors.
         label_weight: weight of the loss of XED's labels.
+        xed_factor: factor of XED's convention in the answer: the only one by which sentences in other languages were
+            labelled.
         updates: number of updates.
         batch: turns in an update.
         learning_rate: peak rate of AdamW, with linear warm-up and decay.
@@ -65,6 +67,7 @@ class MultilingualRecipe:
     ridge: float = 300.0
     answer_weight: float = 1.0
     label_weight: float = 0.5
+    xed_factor: float = 20.0
     updates: int = 2_500
     batch: int = 64
     learning_rate: float = 3e-4

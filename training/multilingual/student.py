@@ -66,7 +66,7 @@ def build_student(
 ) -> ContextClassifier:
     """Return the student: the base model's lower layers, a projection, and the teacher's layers above.
 
-    Its first answer, `multilingual`, is the teacher's first one.
+    Its first answer, `multilingual`, is the teacher's first one, in which XED's convention counts more.
     """
     settings: Any = AutoConfig.from_pretrained(base, trust_remote_code=False)
     settings.num_hidden_layers = recipe.layers
@@ -78,7 +78,9 @@ def build_student(
     known = teacher.config.to_dict()
     kept = ("context_layers", "context_heads", "window", "turn_tokens", "max_tokens", "dropout", "conventions")
     answers = dict(known["answers"])
-    answers = {recipe.name: answers.pop(known["answer"]), **answers}
+    first = answers.pop(known["answer"])
+    first = first | {"conventions": first["conventions"] | {"xed": recipe.xed_factor}}
+    answers = {recipe.name: first, **answers}
     config = ContextClassifierConfig(
         encoder=encoder,
         separator_id=tokenizer.sep_token_id,
