@@ -171,7 +171,7 @@ def check_database(example: tuple[bool, list[Any]], folder: Path) -> None:
                 connection.execute(f"UPDATE {where[0]} SET {where[1]} = ?", (value,))  # noqa: S608
                 connection.commit()
             connection.close()
-        except sqlite3.Error:
+        except (sqlite3.Error, UnicodeDecodeError):  # a message on damage may be no UTF-8
             pass
     for run in (lambda: open_answers(folder / "batch"), lambda: _serve(batch, path)):
         try:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from edos_dataset.runs.retries import TransientError, call_with_retries
+from edos_dataset.text import clipped
 
 T = TypeVar("T")
 
@@ -29,6 +30,8 @@ _MOST_READ = 16 << 20
 """Bytes of a request in the download of a file; each must come within `_LONGEST_ANSWER`."""
 _LONGEST_ANSWER = 600
 """Seconds that an answer may take: a server that sends a byte now and then is as one that sends nothing."""
+_LONGEST_LINE = 300
+"""Characters of an answer in a message."""
 _MOST_KEYS = 10_000_000
 """Objects that a listing may have: some twenty times the files of OPUS."""
 _KEYS_A_CALL, _SHA256 = 1_000, "sha256"
@@ -388,7 +391,7 @@ class _Answer:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.code = (re.findall(r"<Code>(\w+)</Code>", text) or [""])[0]
+        self.code = (re.findall(r"<Code>(\w{1,80})</Code>", text) or [""])[0]
         self.status = int((re.findall(r"status code: (\d{3})", text) or [0])[0])
 
     def __str__(self) -> str:
@@ -416,8 +419,8 @@ class _Answer:
 
     @property
     def first_line(self) -> str:
-        """The first line, without addresses, which may contain a key."""
-        return re.sub(r"https?://\S+", "the store", self.text).partition("\n")[0]
+        """The beginning of the first line, without addresses, which may contain a key."""
+        return clipped(re.sub(r"https?://\S+", "the store", self.text.partition("\n")[0]), _LONGEST_LINE)
 
 
 _TRANSIENT_CODES = {
