@@ -75,7 +75,7 @@ SLOW = (
     "sources/books/test_read_books.py::test_real_books",
     "sources/subtitles/test_opus.py::test_scanner_and_tree_agree",
     "sources/subtitles/test_opus.py::test_the_scanner_reads_no_damaged_file",
-    "sources/subtitles/test_subtitle_text.py::test_junk_of_ten_million_bytes_is_refused_in_linear_time",
+    "sources/subtitles/test_subtitle_text.py::test_junk_of_millions_of_bytes_is_refused_in_linear_time",
     "sources/test_archives.py::test_a_few_bytes_a_member",
     "sources/test_files.py::test_bombs_are_never_unpacked",
     "sources/test_memory.py",
