@@ -89,19 +89,17 @@ def examples_of(
     """
     english = [*distinct(read_sentences(folder / ENGLISH))]
     english += distinct(read_sentences(folder / NEUTRAL))[: recipe.neutral]
-    every = [Example("en", each.text, each.text, each.labels) for each in english]
-    every += [Example(each.language, each.text, each.english, each.labels) for each in translations if each.certain]
-    unsure = [
-        Example(each.language, each.text, "", each.labels)
-        for each in translations
-        if not each.certain and not each.held_out
-    ]
-    held = [each for each in every if held_out("xed", each.english)]
+    every = [(Example("en", each.text, each.text, each.labels), held_out("xed", each.text)) for each in english]
+    every += [(_translated(each), each.held_out) for each in sorted(translations, key=lambda each: not each.certain)]
+    held = [example for example, apart in every if apart and example.english]
     words = {plain_text(each.text) for each in held}
-    open_ones = [each for each in every if not held_out("xed", each.english)] + unsure
-    learned = [each for each in open_ones if plain_text(each.text) not in words]
+    learned = [example for example, apart in every if not apart and plain_text(example.text) not in words]
     known = words | {plain_text(each.text) for each in learned}
     return learned + [Example("en", text, text, frozenset()) for text in _turns(folder, recipe, known)], held
+
+
+def _translated(each: Translation) -> Example:
+    return Example(each.language, each.text, each.english if each.certain else "", each.labels)
 
 
 def _turns(folder: Path, recipe: MultilingualRecipe, known: set[str]) -> list[str]:

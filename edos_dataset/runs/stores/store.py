@@ -30,8 +30,7 @@ _MOST_READ = 16 << 20
 """Bytes of a request in the download of a file; each must come within `_LONGEST_ANSWER`."""
 _LONGEST_ANSWER = 600
 """Seconds that an answer may take: a server that sends a byte now and then is as one that sends nothing."""
-_LONGEST_LINE = 300
-"""Characters of an answer in a message."""
+_LONGEST_LINE = 300  # characters of an answer in a message
 _MOST_KEYS = 10_000_000
 """Objects that a listing may have: some twenty times the files of OPUS."""
 _KEYS_A_CALL, _SHA256 = 1_000, "sha256"
