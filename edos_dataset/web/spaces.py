@@ -106,15 +106,13 @@ class Turn:
 
 @dataclass(frozen=True)
 class Pasted:
-    """A pasted dialogue: its turns (at least one, oldest first) and warnings."""
+    """A pasted dialogue: its turns (at least one, oldest first), warnings, and the code of the language that it looks
+    like, None if none is recognised.
+    """
 
     turns: tuple[Turn, ...]
     warnings: tuple[str, ...] = ()
-
-    @property
-    def language(self) -> str | None:
-        """Code of the language that the turns look like, None if none is recognised."""
-        return guess_language("\n".join(turn.text for turn in self.turns))
+    language: str | None = None
 
 
 def read_paste(text: str, most: int = MAX_TURNS, cut: bool = False) -> Pasted:
@@ -162,7 +160,8 @@ def read_paste(text: str, most: int = MAX_TURNS, cut: bool = False) -> Pasted:
             "There are no letters in this text, so there is no feeling to read from it. Paste a dialogue in words."
         )
     left_out = [f"Only the first {most} of {total:,} turns are shown: paste the rest by itself."] * (total > most)
-    return Pasted(turns, (*left_out, *_warnings(turns)))
+    language = guess_language("\n".join(turn.text for turn in turns))
+    return Pasted(turns, (*left_out, *_warnings(turns, language)), language)
 
 
 def read_line(line: str) -> Turn:
@@ -176,19 +175,17 @@ def read_line(line: str) -> Turn:
     return Turn(split_dash(text)[0].strip(), speaker)
 
 
-def _warnings(turns: tuple[Turn, ...]) -> list[str]:
+def _warnings(turns: tuple[Turn, ...], language: str | None) -> list[str]:
     warnings = []
     mute = [str(number) for number, turn in enumerate(turns, 1) if not _has_letters(turn)]
     if mute:
         warnings.append(f"No letters in turn{'s' * (len(mute) > 1)} {', '.join(mute)}: a label there says little.")
-    text = "\n".join(turn.text for turn in turns)
-    letters = [character for character in text if character.isalpha()]
+    letters = [character for turn in turns for character in turn.text if character.isalpha()]
     if 2 * sum("LATIN" in unicodedata.name(letter, "") for letter in letters) < len(letters):
         return [
             *warnings,
             "Most letters of this text are not Latin. The models know English only; don't trust what they say of it.",
         ]
-    language = guess_language(text)
     if language not in (None, "en"):
         warnings.append(
             f"This doesn't look like English, rather like “{language}”. The models know no other language; don't trust "

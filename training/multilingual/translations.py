@@ -41,8 +41,6 @@ class Translation(NamedTuple):
         text: the sentence.
         labels: names of XED's emotions.
         english: the original, or the sentence that is most likely to be it.
-        nearness: the cosine of the two.
-        lead: by how much it is above that of the next candidate; negative if the two don't choose each other.
         certain: whether it is the original.
     """
 
@@ -50,8 +48,6 @@ class Translation(NamedTuple):
     text: str
     labels: frozenset[str]
     english: str
-    nearness: float
-    lead: float
     certain: bool
 
     @property
@@ -106,8 +102,6 @@ def translations_of(
                 others[pair.row].text,
                 others[pair.row].labels,
                 english[pair.place].text,
-                pair.nearness,
-                pair.lead,
                 _is_certain(pair, least, lead),
             )
             for pair in pairs
@@ -116,7 +110,9 @@ def translations_of(
 
 
 class Pair(NamedTuple):
-    """A sentence and its most likely original, by their rows, with their cosine and by how much it leads."""
+    """A sentence and its most likely original, by their rows, with their cosine and by how much that leads, which is
+    negative if the two don't choose each other.
+    """
 
     row: int
     place: int

@@ -42,6 +42,6 @@ def test_two_sentences_that_choose_each_other_among_those_of_equal_labels(tmp_pa
 
 def test_a_translation_is_held_out_with_its_original():
     texts = [f"sentence {number}" for number in range(40)]
-    made = [Translation("de", "Satz", frozenset({"joy"}), text, 1.0, 1.0, True) for text in texts]
+    made = [Translation("de", "Satz", frozenset({"joy"}), text, True) for text in texts]
     assert [each.held_out for each in made] == [held_out("xed", text) for text in texts]
     assert 0 < sum(each.held_out for each in made) < 20
