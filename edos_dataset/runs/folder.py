@@ -27,7 +27,8 @@ from edos_dataset.schema import REGISTRY, SPLITS, arrow_schema
 RECORD = "made_by.json"
 _TEMPORARY = ".*.[0-9]*.tmp"
 PATIENCE = 3_600  # seconds; reading the files of a large corpus takes minutes
-_BEFORE_THE_RECORD = re.compile(rf"lock|process|\.(process|{re.escape(RECORD)})\..*\.tmp")
+_BEFORE_THE_RECORD = re.compile(rf"lock|process|clock-[0-9a-f]{{32}}|\.(process|{re.escape(RECORD)})\..*\.tmp")
+"""Files that a command which is just beginning, or was killed as it began, has in `.run`."""
 
 _PRIVATE = re.compile(r"lock|process|\w+\.json|\d\d-[^/]+/(decision/)?[^/]+\.(parquet|json|arrow)")
 """Files of a run that has published nothing."""

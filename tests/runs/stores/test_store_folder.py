@@ -150,6 +150,20 @@ def test_a_dead_owner_holds_nothing(out, monkeypatch):
     assert texts(out) == NEW
 
 
+def test_who_was_killed_at_the_first_step_leaves_the_folder_free(out, monkeypatch):
+    """Who finds a lock asks the store for the time by an object of its own, before the folder has a record."""
+    held = out / ".run" / "lock"
+    write_text(held, "{}")
+    with monkeypatch.context() as killed:
+        killed.setattr(RemotePath, "unlink", lambda *_, **__: None)
+        with pytest.raises(FolderError, match="somebody is running in"):
+            put(out, OLD)
+    assert any(path.name.startswith("clock-") for path in (out / ".run").iterdir())
+    held.unlink()
+    put(out, NEW)
+    assert texts(out) == NEW
+
+
 @pytest.mark.parametrize("local", [False, True], ids=["store", "local"])
 @pytest.mark.parametrize("left", ["nothing", "a set", "a dead owner"])
 def test_of_three_who_begin_at_once_one_goes_on(out, tmp_path, local, left):
