@@ -15,7 +15,7 @@ import typer.main
 import typer.testing
 from hypothesis import settings
 
-from slow_tests import is_slow
+from slow_tests import is_slow, is_thorough
 
 # A busy machine is no defect: no example has a time limit. The examples are the same in each run, so that a defect
 # shows where it is made; `make fuzz` draws others, and more.
@@ -57,8 +57,10 @@ def pytest_collection_finish():
 
 
 def pytest_collection_modifyitems(items):
-    """Tests that start processes or a Hub are slow, and those of `slow_tests`, beside those that are marked so."""
+    """Tests that start processes or a Hub are slow; `slow_tests` names the other slow ones and the thorough."""
     for item in items:
+        if is_thorough(item.nodeid.removeprefix("tests/")):
+            item.add_marker(pytest.mark.thorough)
         if {"commands", "hub"} & set(item.fixturenames) or is_slow(item.nodeid.removeprefix("tests/")):
             item.add_marker(pytest.mark.slow)
 
