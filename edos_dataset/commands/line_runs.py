@@ -77,7 +77,7 @@ def run_to_lines(
             _write(file, out.name, write, shards)
         done = {"dialogues": run.rows, "shards": len(shards), "reused": run.reused, **count(shards)}
         done |= {stage.unit: run.counts[0].read}
-    folder.discard()
+        folder.discard()
     return done
 
 

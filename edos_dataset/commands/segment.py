@@ -117,13 +117,12 @@ def _segment(
     films = with_contents(inventory.films)
     parts = cut_in_order(films, estimate_sentences(films), shard_sentences)
     engine = options.start_engine()
-    with _parts_folder(target) as place:
-        with output_folder(place, "segment", engine.is_main) as folder, engine:
-            run = Run(folder.run, engine, progress=options.progress)
-            shards = run.execute(parts, stages)[_MARKED]
-            if not engine.is_main:
-                return Result("segment", {})
-            written = _write_lines(target, shards)
+    with _parts_folder(target) as place, output_folder(place, "segment", engine.is_main) as folder, engine:
+        run = Run(folder.run, engine, progress=options.progress)
+        shards = run.execute(parts, stages)[_MARKED]
+        if not engine.is_main:
+            return Result("segment", {})
+        written = _write_lines(target, shards)
         if target is not None:
             folder.discard()
     quarantined = [*inventory.quarantined, *run.notes]

@@ -27,11 +27,12 @@ from edos_dataset.schema import REGISTRY, SPLITS, arrow_schema
 RECORD = "made_by.json"
 _TEMPORARY = ".*.[0-9]*.tmp"
 PATIENCE = 3_600  # seconds; reading the files of a large corpus takes minutes
+_TRIES = 100  # to lock a folder that others make and discard
 _BEFORE_THE_RECORD = re.compile(rf"lock|process|clock-[0-9a-f]{{32}}|\.(process|{re.escape(RECORD)})\..*\.tmp")
 """Files that a command which is just beginning, or was killed as it began, has in `.run`."""
 
-_PRIVATE = re.compile(r"lock|process|\w+\.json|\d\d-[^/]+/(decision/)?[^/]+\.(parquet|json|arrow)")
-"""Files of a run that has published nothing."""
+_PRIVATE = re.compile(r"process|\w+\.json|\d\d-[^/]+/(decision/)?[^/]+\.(parquet|json|arrow)")
+"""Files of a run that has published nothing, besides its lock."""
 
 
 class FolderError(ValueError):
@@ -72,6 +73,7 @@ class OutputFolder:
         self.run = path / ".run"
         self.prepared = self.shared = self.run / commit.PREPARED
         self._keep: Collection[str] = ()
+        self._discarded = False
         self._lock = FileLock(str(self.run / "lock"), timeout=PATIENCE if others else 0)
 
     def __enter__(self) -> "OutputFolder":
@@ -79,8 +81,7 @@ class OutputFolder:
             return self
         try:
             self._check()
-            self.run.mkdir(parents=True, exist_ok=True)
-            self._lock.acquire()
+            self._acquire()
         except Timeout as error:
             raise FolderError(
                 f"{self._holder()} is running in {self.path}: wait for it, or give another --out"
@@ -90,6 +91,7 @@ class OutputFolder:
                 f"cannot write to {error.filename}: {error.strerror}; give a folder that you may write to as --out"
             ) from error
         try:
+            self._check(locked=True)
             left = left_by_killed if self.others else lambda folder: folder.glob(_TEMPORARY)
             for path in (*left_by_killed(self.path), *(path for each in self.run.glob("**/") for path in left(each))):
                 path.unlink(missing_ok=True)
@@ -98,6 +100,8 @@ class OutputFolder:
             write_text(self.run / RECORD, json.dumps({"package": "edos-dataset", "command": self.command}))
             self._check_edited()
         except BaseException:
+            if command_of(self.run) is None:  # a folder of somebody else stays as it was
+                self._remove_lock()
             self._lock.release()
             raise
         return self
@@ -105,8 +109,15 @@ class OutputFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.is_main:
+        if not self.is_main:
+            return
+        try:
+            if self._discarded:
+                self._remove_private()
+        finally:
             self._lock.release()
+        if self._discarded and os.name != "posix":  # Windows keeps a file that is open
+            self._remove_lock()
 
     def prepare(self, keep: Collection[str] = ()) -> Path:
         """Return an empty folder on the same file system for the files that `commit` will move into place.
@@ -144,35 +155,70 @@ class OutputFolder:
         )
 
     def discard(self) -> None:
-        """Remove the run's private files, and the folder if it is then empty."""
-        for path in self.run.rglob("*"):
-            if _PRIVATE.fullmatch(path.relative_to(self.run).as_posix()) and not path.is_dir():
-                path.unlink()
-        for where, _, _ in os.walk(self.path, topdown=False):
-            with suppress(OSError):  # not empty
-                os.rmdir(where)
+        """Remove, before the folder is unlocked, the run's private files, and the folder if it is then empty."""
+        self._discarded = True
 
-    def _check(self) -> None:
-        if self.path.exists() and (fault := self._fault()):
+    def _remove_private(self) -> None:
+        shutil.rmtree(self.prepared, ignore_errors=True)
+        for path in self.run.rglob("*"):
+            if _PRIVATE.fullmatch(path.relative_to(self.run).as_posix()) and path.name != RECORD and not path.is_dir():
+                path.unlink()
+        for where, _, _ in os.walk(self.run, topdown=False):
+            _remove_if_empty(where)
+        (self.run / RECORD).unlink(missing_ok=True)  # until here the folder is ours, also after a kill
+        self._remove_lock()  # from here on another command may begin
+
+    def _remove_lock(self) -> None:
+        """Remove the lock's file, and what is then empty."""
+        with suppress(PermissionError):
+            (self.run / "lock").unlink(missing_ok=True)
+        _remove_if_empty(self.run)
+        _remove_if_empty(self.path)
+
+    def _acquire(self) -> None:
+        for left in reversed(range(_TRIES)):
+            try:
+                self.run.mkdir(parents=True, exist_ok=True)
+                self._lock.acquire()
+                return
+            except (FileNotFoundError, FileExistsError):  # another command discards the folder at this moment
+                if not left:
+                    raise
+
+    def _check(self, locked: bool = False) -> None:
+        """Refuse a folder that this command must not use.
+
+        Args:
+            locked: whether the lock is held. Without it another command may just be making or removing the folder, so
+                what takes more than one look is judged with it.
+        """
+        if fault := self._fault(locked):
             raise FolderError(f"{fault}: give a new or empty folder as --out")
 
-    def _fault(self) -> str | None:
-        """Return why this command must not use an existing folder; None if it may."""
-        if not self.path.is_dir():
+    def _fault(self, locked: bool) -> str | None:
+        if _is_no_folder(self.path):
             return f"{self.path} is no folder"
-        others = {path.name for path in self.path.iterdir()} - {".run"}
-        inside = list(self.run.glob("*"))
-        if links := [path for path in (self.run, *inside, *self.run.glob("*/*")) if path.is_symlink()]:
-            return f"{links[0]} is a symbolic link, which no command of this package makes"
+        others = {path.name for path in _within(self.path)} - {".run"}
+        inside = _within(self.run)
+        if link := self._link([self.run, *inside], locked):
+            return f"{link} is a symbolic link, which no command of this package makes"
         if not self.run.is_dir():
-            return f"{self.path} is not empty and holds no run of this package" if others or self.run.exists() else None
+            ours = not others and not _is_no_folder(self.run)
+            return None if ours else f"{self.path} is not empty and holds no run of this package"
         command = command_of(self.run)
         if command is not None:
             lost = f"{self.path} was written by `edos {command}`, and what it holds would be lost"
             return lost if command != self.command else None
-        if others or any(not _BEFORE_THE_RECORD.fullmatch(path.name) for path in inside):
+        if locked and (others or any(not _BEFORE_THE_RECORD.fullmatch(path.name) for path in inside)):
             return f"{self.path} was written by another program, or by an earlier version of this package"
         return None
+
+    def _link(self, paths: Sequence[Path], locked: bool) -> Path | None:
+        """Return the first link among paths or, once locked, in the folders of the run; stores have none."""
+        if isinstance(self.path, RemotePath):
+            return None
+        deeper = self.run.glob("*/*") if locked else ()
+        return next((path for path in (*paths, *deeper) if path.is_symlink()), None)
 
     def _check_edited(self) -> None:
         for name in commit.added(self.path):
@@ -193,6 +239,24 @@ class OutputFolder:
         with suppress(OSError, ValueError):
             return f"process {int((self.run / 'process').read_text(encoding='ascii'))}"
         return "another process"  # it holds the lock but has not yet written its process id
+
+
+def _is_no_folder(path: Path) -> bool:
+    """Return whether there is something else. It is asked twice, as a command may make the folder in between."""
+    return not path.is_dir() and path.exists() and not path.is_dir()
+
+
+def _within(folder: Path) -> list[Path]:
+    """Return what is in a folder; nothing if there is no folder, or none any more."""
+    try:
+        return list(folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _remove_if_empty(folder: str | Path) -> None:
+    with suppress(OSError):
+        os.rmdir(folder)
 
 
 def check_whole(folder: Path) -> None:

@@ -61,6 +61,7 @@ class RemoteFolder(OutputFolder):
                 f"cannot write to {error.filename}: {error.strerror}; give a folder that you may write to as --out"
             ) from error
         try:
+            self._check(locked=True)
             self._aside = tempfile.TemporaryDirectory(prefix="edos-prepared-")
             self.prepared = Path(self._aside.name) / commit.PREPARED
             finish(self._place)
@@ -81,7 +82,11 @@ class RemoteFolder(OutputFolder):
         """
         if not self.is_main:
             return
-        self._let_go()
+        try:
+            if self._discarded and not self._hold.lost:
+                self._remove_private()
+        finally:
+            self._let_go()
         if self._hold.lost and isinstance(error, KeyboardInterrupt):
             raise self._lost() from error
 
@@ -109,10 +114,11 @@ class RemoteFolder(OutputFolder):
         write_checked(run / commit.JOURNAL, {"files": files, "new": [*here, *there]})
         finish(self._place)
 
-    def discard(self) -> None:
-        """Remove `.run`, the package's own files."""
-        if isinstance(self.run, RemotePath):
-            self.run.remove_below()
+    def _remove_private(self) -> None:
+        run = self._place / ".run"
+        record = run / RECORD  # last: until then the folder is ours, also after a kill
+        run.store.delete([path.key for path, _ in run.below() if path not in (record, self._hold.path)])
+        record.unlink()
 
     def _acquire(self) -> None:
         last = time.monotonic() + (PATIENCE if self.others else 0)

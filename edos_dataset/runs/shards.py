@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import platform
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from edos_dataset.runs.fingerprints import hash_json
+from edos_dataset.runs.processes import has_ended, machine
 from edos_dataset.runs.stores.paths import RemotePath, uploaded
 from edos_dataset.runs.stores.reading import sha256_of
 from edos_dataset.text import hash64
@@ -323,24 +323,12 @@ def left_by_killed(folder: Path, name: str | None = None) -> list[Path]:
     wanted = ".+" if name is None else re.escape(name)
     ours = re.compile(rf"\.{wanted}\.{_machine()}\.([1-9]\d{{0,9}})\.tmp", re.DOTALL)
     with os.scandir(folder) as entries:
-        return [Path(entry) for entry in entries if (match := ours.fullmatch(entry.name)) and _is_dead(int(match[1]))]
+        return [Path(entry) for entry in entries if (match := ours.fullmatch(entry.name)) and has_ended(match[1])]
 
 
 @cache
 def _machine() -> str:
-    return hashlib.sha256(platform.node().encode("utf-8", "surrogateescape")).hexdigest()[:6]
-
-
-def _is_dead(process: int) -> bool:
-    if os.name != "posix":  # on Windows, os.kill would end the process
-        return False
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return True
-    except (OSError, OverflowError):  # somebody else's process
-        return False
-    return False
+    return hashlib.sha256(machine().encode("utf-8", "surrogateescape")).hexdigest()[:6]
 
 
 def digest(path: Path) -> str:

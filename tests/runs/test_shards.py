@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,7 @@ from edos_dataset.runs.shards import (
     read_record,
     remove_others,
     replacing,
+    temporary_beside,
     write_checked,
     write_record,
     write_shard,
@@ -162,6 +164,22 @@ def test_what_killed_processes_left_is_found_and_nothing_else(tmp_path):
         (tmp_path / name).write_text("")
     assert left_by_killed(tmp_path, out.name) == [tmp_path / left]
     assert sorted(path.name for path in left_by_killed(tmp_path)) == [left, f".b.jsonl.{machine}.{number}.tmp"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="process namespaces are Linux's")
+def test_containers_that_share_a_machine_s_name_and_a_folder_do_not_share_temporary_files(tmp_path, monkeypatch):
+    """Their processes may have the same numbers, and neither can tell whether one of the other has ended."""
+    monkeypatch.setattr(shards, "_machine", shards._machine.__wrapped__)  # not kept for later tests
+    ended = int(in_another_process("import os; print(os.getpid())").stdout)
+    monkeypatch.setattr(os, "getpid", lambda: ended)
+    names = set()
+    for space in ("pid:[1]", "pid:[2]"):
+        monkeypatch.setattr(os, "readlink", lambda _, space=space: space)
+        temporary = temporary_beside(tmp_path / "a")
+        temporary.write_text("half")
+        names.add(temporary)
+        assert left_by_killed(tmp_path) == [temporary]
+    assert len(names) == 2
 
 
 def test_what_lost_workers_left_of_shards_goes_with_shards_that_are_no_more(tmp_path):

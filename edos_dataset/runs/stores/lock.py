@@ -13,10 +13,10 @@ import signal
 import threading
 import time
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from edos_dataset.runs.processes import boot, has_ended, machine
 from edos_dataset.runs.stores.paths import RemotePath
 from edos_dataset.runs.stores.store import Status, StoreError
 from edos_dataset.runs.untrusted import json_of
@@ -41,7 +41,8 @@ class StoreLock:
 
     def __init__(self, path: RemotePath) -> None:
         self.path, self.lost = path, False
-        self._owner = {"machine": platform.node(), "process": os.getpid(), "space": _process_space(), "id": uuid4().hex}
+        space = f"{boot()} {machine()}"
+        self._owner = {"machine": platform.node(), "process": os.getpid(), "space": space, "id": uuid4().hex}
         self._written: Status | None = None
         self._end = threading.Event()
         self._thread: threading.Thread | None = None
@@ -75,8 +76,7 @@ class StoreLock:
         if there is None:
             return None
         owner = self._read()
-        here = all(owner.get(name) == self._owner[name] for name in ("machine", "space"))
-        if here and _is_dead(owner.get("process")):
+        if owner.get("space") == self._owner["space"] and has_ended(owner.get("process")):
             return there
         age = max(self._now() - there.written, 0.0)
         if age > DEAD:
@@ -131,24 +131,3 @@ class StoreLock:
 
 def _name_of(owner: dict[str, Any]) -> str:
     return f"process {owner['process']} on {owner['machine']}" if {"process", "machine"} <= owner.keys() else "somebody"
-
-
-def _process_space() -> str:
-    """Return a name of the process namespace; it differs between machines of the same name, containers, and reboots."""
-    try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
-    except (OSError, ValueError):
-        return ""
-
-
-def _is_dead(process: object) -> bool:
-    if os.name != "posix":  # on Windows, os.kill would end the process
-        return False
-    try:
-        os.kill(int(str(process)), 0)
-    except ProcessLookupError:
-        return True
-    except (OSError, ValueError, OverflowError):
-        return False
-    return False

@@ -90,7 +90,7 @@ def test_how_old_a_lock_is_by_the_store_s_clock(google, monkeypatch):
     with output_folder(out, "toy"):
         ahead = SimpleNamespace(time=lambda: time.time() + 3_600, monotonic=time.monotonic, sleep=time.sleep)
         monkeypatch.setattr("edos_dataset.runs.stores.lock.time", ahead)
-        monkeypatch.setattr("edos_dataset.runs.stores.lock._process_space", lambda: "another container")
+        monkeypatch.setattr("edos_dataset.runs.stores.lock.machine", lambda: "another container")
         with pytest.raises(FolderError, match="its last sign of life was [01] s ago"), output_folder(out, "toy"):
             pass
         objects = google.buckets["sets"]
