@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.judged_books import READING
+from evaluation.judged_books import READING, in_braces
 
 main = READING.main
 
@@ -56,6 +56,38 @@ def test_counts_every_error_of_a_turn(books: Path, tmp_path: Path) -> None:
     assert figures["errors"] == {"gap_small": 1, "same": 2, "nobody": 1, "paragraph": 1}
     counted = [figures[name] for name in ("boundaries", "wrong_boundaries", "turns", "no_speech")]
     assert counted == [8, 3, 12, 1]
+
+
+def test_dialogues_of_two_recipes_stand_on_one_sheet_and_are_counted_apart(books: Path, tmp_path: Path) -> None:
+    """As many of each recipe are drawn, half of them from the books in which both find dialogues; the sheet tells of no
+    recipe, and the default's errors are counted again for these books.
+    """
+    other = TALK.replace("“", "«").replace("”", "»")
+    for name, talk in (("one", TALK), ("two", TALK), ("three", other)):
+        (books / f"{name}.txt").write_text((talk + "She left. " * 20 + "\n\n") * 12, encoding="utf-8")
+    out, judged = tmp_path / "read", tmp_path / "judged.jsonl"
+    sampled = ["sample", "--books", str(books), "--language", "en", "--unit", "turns", "--number", "4"]
+    main([*sampled, "--recipes", "default", "papers", "--out", str(out)])
+    key = [json.loads(line) for line in (out / "key.jsonl").read_text(encoding="utf-8").splitlines()]
+    drawn = sorted((record["recipe"], record["book"]) for record in key)
+    of_default = [("default", book) for book in ("one.txt", "three.txt", "three.txt", "two.txt")]
+    assert drawn == [*of_default, *(("papers", book) for book in ("one.txt", "one.txt", "two.txt", "two.txt"))]
+    sheet = (out / "sheet.txt").read_text(encoding="utf-8")
+    assert "papers" not in sheet and "“I will,” {said Ann}." in sheet
+    verdicts = tmp_path / "verdicts.txt"
+    wrong = next(record["number"] for record in key if record["book"] == "three.txt")
+    verdicts.write_text("".join(f"{each['number']} {'same' if each['number'] == wrong else 'ok'}\n" for each in key))
+    main(["tally", "--key", str(out / "key.jsonl"), "--verdicts", str(verdicts), "--judged", str(judged)])
+    figures = json.loads(judged.with_suffix(".json").read_text(encoding="utf-8"))
+    assert (figures["en turns"]["wrong_boundaries"], figures["en turns, papers"]["wrong_boundaries"]) == (1, 0)
+    assert figures["en turns"]["share"] == 0.125 and figures["en turns"]["share_interval"][0] == 0
+    assert figures["en turns, papers"]["default in the same books"]["boundaries"] == 4
+
+
+def test_words_outside_of_a_turn_stand_in_braces() -> None:
+    """Braces are around narration, also around a part of it, and nowhere else."""
+    assert in_braces("“No,” said Ann, “not today.”", "No, not today.") == "“No,” {said Ann}, “not today.”"
+    assert in_braces("“Never!”", "Never!") == "“Never!”"
 
 
 @pytest.mark.parametrize(
