@@ -1,7 +1,7 @@
 """Readings by hand: draws a sample, writes a sheet without sources, reads the reader's verdicts, and counts them.
 
-The four readings (`judged_turns.py`, `judged_dialogues.py`, `judged_books.py`, `judged_responses.py`) define as a
-`Reading` what they draw, show and count; everything else is here.
+The readings (`judged_turns.py`, `judged_languages.py`, `judged_dialogues.py`, `judged_books.py`,
+`judged_responses.py`) define as a `Reading` what they draw, show and count; everything else is here.
 """
 
 import argparse

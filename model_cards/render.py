@@ -31,6 +31,8 @@ RESPONSES = COMPARISON.with_name("judged_responses.json")
 """Judgements of the answers of response models, from `evaluation/judged_responses.py`."""
 TRANSLATED = COMPARISON.with_name("multilingual.json")
 """Figures of the multilingual model, from `evaluation/multilingual.py`."""
+READ = COMPARISON.with_name("judged_languages.json")
+"""Judgements of its labels, from `evaluation/judged_languages.py`."""
 _ROWS = {"chat": "empathetic_os_ed, predicted label"}
 """Shipped response model → its row there, answering as it does for users."""
 _ELSEWHERE = ("meld", "emorynlp", "xed", "goemotions", "dailydialog")
@@ -64,7 +66,7 @@ def render(model: ShippedModel, comparison: dict[str, Any], domain: dict[str, An
         ValueError: One of them was measured with other weights than the shipped ones.
     """
     if model.name == MULTILINGUAL:
-        return _multilingual(model, json.loads(TRANSLATED.read_text(encoding="utf-8")))
+        return _multilingual(model, *(json.loads(path.read_text(encoding="utf-8")) for path in (TRANSLATED, READ)))
     record, task = _read(model, "record.json"), task_of(model)
     facts = {"linear": _linear_facts, "static": _static_facts}.get(model.kind, dict)(record)
     facts |= {"name": model.source, "task": task, "shipped_as": model.name}
@@ -86,14 +88,17 @@ def _language(code: str) -> str:
     return "Portuguese of Brazil" if code == "br" else name_of_language(code)
 
 
-def _multilingual(model: ShippedModel, found: dict[str, Any]) -> str:
+def _multilingual(model: ShippedModel, found: dict[str, Any], read: dict[str, Any]) -> str:
     """Return the card of the multilingual model, whose figures are by language."""
     _check_weights(model, found["source"], TRANSLATED, "evaluation/multilingual.py")
+    for row in read.values():
+        _check_weights(model, row["source"], READ, "evaluation/judged_languages.py")
     record = _read(model, "record.json")
     own, teacher = found["multilingual"], found["general on the originals"]
     languages = [language for language in own if language in teacher]
     named = "; ".join(f"{_language(each)} {percent(own[each]['hits'])}" for each in languages)
     flaws = [
+        _as_read_blind(read),
         f"**On held-out translated sentences of subtitles that show an emotion, it names one of the annotators' in:** "
         f"{named}. `general` does so for their English originals in "
         f"{percent(_mean(teacher, languages))}, and on the English sentences themselves in "
@@ -128,6 +133,23 @@ def _multilingual(model: ShippedModel, found: dict[str, Any]) -> str:
     )
     facts = {"name": model.source, "task": model.name, "shipped_as": model.name, "limitations": flaws}
     return render_model_card(record | facts | {"languages": list(model.languages)}, {}, beside)
+
+
+def _as_read_blind(read: dict[str, Any]) -> str:
+    """Return how many of its labels a reader accepts, by language, and which one is wrong most."""
+    shares = "; ".join(
+        f"{name_of_language(code)} {percent(row['acceptable']['share'])} {interval(row['acceptable']['interval'])} "
+        f"of {row['turns']}"
+        for code, row in read.items()
+    )
+    always = ", ".join(percent(row["always"]["neutral"]["acceptable"]["share"]) for row in read.values())
+    annoyed = sum(row["answers"]["annoyed"] for row in read.values())
+    own = sum(row["own"]["annoyed"] for row in read.values())
+    return (
+        "**On turns of books and sentences of subtitles, labelled blind by one reader, a language model, it is "
+        f"acceptable in:** {shares}. `neutral` for every turn would be in {always}. It answers `annoyed` {annoyed} "
+        f"times, the reader {own} times."
+    )
 
 
 def _mean(rows: dict[str, Any], languages: Sequence[str]) -> float:

@@ -59,6 +59,17 @@ def test_the_card_of_the_multilingual_model_has_its_figures_by_language_among_th
         hits = f"{100 * found['multilingual'][language]['hits']:.1f} %"
         assert f"{name} {hits}" in flaws and re.search(rf"\| {name} \| [\d,]+ \| {hits} \|", body)
     assert "rounded to 4 bits" in flaws
+    read = json.loads(render.READ.read_text(encoding="utf-8"))
+    assert all(f"{100 * row['acceptable']['share']:.1f} % [" in flaws for row in read.values())
+
+
+def test_readings_of_other_weights_are_refused(monkeypatch, tmp_path):
+    read = json.loads(render.READ.read_text(encoding="utf-8"))
+    read["de"]["source"] = "multilingual-e5@00000000"
+    (tmp_path / "read.json").write_text(json.dumps(read))
+    monkeypatch.setattr(render, "READ", tmp_path / "read.json")
+    with pytest.raises(ValueError, match=r"figures of multilingual-e5@00000000, .* run evaluation/judged_languages.py"):
+        render.render(SHIPPED[MULTILINGUAL], COMPARISON, DOMAIN)
 
 
 def test_figures_of_other_weights_are_refused():
