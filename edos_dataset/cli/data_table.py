@@ -19,11 +19,12 @@ class Table(RichTable):
     """A table of rich in which a text is shown as it is. For colours give a `Text`, such as `console.styled` makes.
 
     Where the columns are more than fit side by side, they are shown in several tables, below each other, that all begin
-    with the first column.
+    with the first column, or with the first `keys` ones where one alone does not tell the rows apart.
     """
 
-    def __init__(self, *headers: str, title: str | None = None, **settings: Any) -> None:  # noqa: ANN401
+    def __init__(self, *headers: str, title: str | None = None, keys: int = 1, **settings: Any) -> None:  # noqa: ANN401
         super().__init__(title=_plain(title), **settings)
+        self._keys = keys
         for header in headers:
             self.add_column(header)
 
@@ -41,7 +42,7 @@ class Table(RichTable):
         if 1 + sum(most for _, most in widths) <= options.max_width:
             yield from super().__rich_console__(console, options)
             return
-        for number, places in enumerate(_parts([least for least, _ in widths], options.max_width - 1)):
+        for number, places in enumerate(_parts([least for least, _ in widths], self._keys, options.max_width - 1)):
             part = RichTable(title=None if number else self.title, title_justify=self.title_justify, box=self.box)
             left = options.max_width - 1 - sum(widths[place][0] for place in places)
             for place in places:
@@ -55,15 +56,15 @@ class Table(RichTable):
             yield part
 
 
-def _parts(widths: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Yield the places of the columns of each part, which all begin with the first and are at most so wide, if two
-    columns are.
+def _parts(widths: Sequence[int], keys: int, most: int) -> Iterator[list[int]]:
+    """Yield the places of the columns of each part, which all begin with the first `keys` ones and are at most so wide,
+    if these and another column are.
     """
     places: list[int] = []
     for place in range(len(widths)):
-        if len(places) > 1 and sum(widths[each] for each in (*places, place)) > most:
+        if len(places) > keys and sum(widths[each] for each in (*places, place)) > most:
             yield places
-            places = [0]
+            places = list(range(keys))
         places.append(place)
     yield places
 

@@ -229,7 +229,7 @@ UNUSED: Mapping[str, tuple[Unused, ...]] = {
 
 SLOW = frozenset(
     ("curate", "books", "segment", "label", "extend", "merge", "inspect", "report", "audit", "plan", "respond")
-    + ("evaluate", "export", "publish", "hydrate", "rejects")
+    + ("evaluate", "export", "publish", "hydrate", "rejects", "labels-only")
 )
 """Commands that import and load for seconds before they show anything else."""
 

@@ -84,7 +84,7 @@ def _table(one: Mapping[str, Any]) -> "RenderableType":
 
     machines = one["machines"]
     kinds = ", ".join(f"{kind['count']} × {kind['name']}" for kind in machines["machines"])
-    table = Table(title=f"{machines['name']}: {kinds}", title_justify="left")
+    table = Table(title=f"{machines['name']}: {kinds}", title_justify="left", keys=2)
     for name in ("phase", "stage", "on"):
         table.add_column(name)
     for name in ("reads", "time of one core", "time", "share", "memory a worker", "disk", machines["currency"]):

@@ -1,5 +1,6 @@
 """What is printed, and by which process."""
 
+import io
 import json
 import re
 
@@ -228,3 +229,23 @@ def test_what_is_announced_is_for_terminals(capsys, monkeypatch):
     progress_shown.announce(None, "reading 3 files")
     progress_shown.announce(False, "hidden")
     assert capsys.readouterr().err == "reading 3 files\n"
+
+
+def test_every_part_of_a_wide_table_names_its_rows():
+    """The phase alone, which is shown once for all its stages, would not tell them apart."""
+    table = Table(*("phase", "stage", *(f"figure{number}" for number in range(6))), keys=2)
+    table.add_row("01-a", "read", *["12,345 lines"] * 6)
+    table.add_row("", "clean", *["67,890 turns"] * 6)
+    shown = io.StringIO()
+    Console(file=shown, width=60).print(table)
+    parts = shown.getvalue().count("phase")
+    assert parts > 1 and shown.getvalue().count("clean") == shown.getvalue().count("stage") == parts
+    assert all(f"figure{number}" in shown.getvalue() for number in range(6))
+
+
+@pytest.mark.parametrize("command", ["labels-only", "rejects"])
+def test_a_command_that_loads_for_seconds_first_says_that_it_starts(command, tmp_path, monkeypatch):
+    said = []  # in terminals only
+    monkeypatch.setattr("edos_dataset.cli.flags.announce", lambda _, text: said.append(text))
+    edos(command, tmp_path / "missing", *(["--out", tmp_path / "out"] if command == "labels-only" else []))
+    assert said == [f"edos {command}: starting"]
