@@ -58,7 +58,7 @@ def test_a_worker_comes_in_agrees_answers_goes_on_and_hands_in(work, browser):
     token = invite(work.store, ["anna"])["anna"]
     client = TestClient(make_app(work, Doors("secret")))
     page = client.get(f"/w/{token}")
-    assert "18 or older" in page.text and "0.40 US dollars" in page.text
+    assert "18 or older" in page.text and "0.40 US dollars" in page.text and "about 1 minute" in page.text
     cookie = page.history[0].headers["set-cookie"]
     assert "HttpOnly" in cookie and "SameSite=Lax" in cookie
     page = client.post("/consent", data={"csrf": csrf(page)})
