@@ -47,7 +47,7 @@ def weigh(arguments: argparse.Namespace) -> None:
     folder: Path = arguments.model
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     answers, metrics = weighed(config["answer"], read_recipe(RECIPE), arguments)
-    write_text(folder / "config.json", json.dumps(config | {"answers": answers}, indent=2) + "\n")
+    write_text(folder / "config.json", json.dumps(config | {"answers": answers}, indent=2, sort_keys=True) + "\n")
     write_text(folder / "metrics.json", json.dumps(metrics, indent=2) + "\n")
     tests = tests_of(arguments)
     measure_all({task: ask(task, test) for task, test in tests.items()}, tests, arguments)

@@ -80,6 +80,7 @@ def build_student(
     answers = dict(known["answers"])
     first = answers.pop(known["answer"])
     first = first | {"conventions": first["conventions"] | {"xed": recipe.xed_factor}}
+    first.pop("offsets", None)  # they were chosen for the teacher
     answers = {recipe.name: first, **answers}
     config = ContextClassifierConfig(
         encoder=encoder,

@@ -51,7 +51,8 @@ class ContextClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-call
         answers: name → `{"sees": "turn" or "history", "conventions": {name: factor}, "temperature": number}`: the head;
             factors above 0 by which the conventions' odds are multiplied (a convention without a factor is ignored);
             and the temperature above 0 that calibrates the probabilities. An optional `"intents": {"labels":
-            [numbers], "conventions": {name: factor}}` gives some labels other factors.
+            [numbers], "conventions": {name: factor}}` gives some labels other factors; optional `"offsets": [numbers]`,
+            one a label, are added to the logits.
         answer: name of the answer to return; by default the first.
         projected: whether the vectors of turns are mapped linearly, so that an encoder can stand in for another one.
     """

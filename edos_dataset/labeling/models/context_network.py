@@ -112,10 +112,12 @@ class ContextNetwork(nn.Module):
         """Create the context layers and heads for a vector width and a number of labels.
 
         Raises:
-            ValueError: an answer has intents that are no labels.
+            ValueError: an answer has intents that are no labels, or not as many offsets as there are labels.
         """
         config = self.config
         for name, answer in config.answers.items():
+            if (offsets := answer.get("offsets")) and len(offsets) != labels:
+                raise ValueError(f"the answer {name!r} has {len(offsets)} offsets for {labels} labels")
             if (most := max(answer.get("intents", {}).get("labels", [0]))) >= labels:
                 raise ValueError(f"label {most} of the intents of the answer {name!r} is none of {labels} labels")
         self.project = nn.Linear(width, width) if getattr(config, "projected", False) else None
@@ -165,6 +167,7 @@ class ContextNetwork(nn.Module):
 
         They are the log of the conventions' mean probabilities, weighted by the odds that a turn follows each
         convention times the answer's factors; those of intents have factors of their own, if the answer states them.
+        The answer's offsets are added, if it has any.
 
         Args:
             vectors: as for `see_dialogues`.
@@ -182,6 +185,8 @@ class ContextNetwork(nn.Module):
         if intents := settings.get("intents"):
             labels = torch.tensor(intents["labels"], device=odds.device)
             mixed = mixed.index_copy(1, labels, self._mix(logits, odds, intents["conventions"])[:, labels])
+        if offsets := settings.get("offsets"):
+            mixed = mixed + torch.tensor(offsets, device=mixed.device, dtype=mixed.dtype)
         return mixed / float(settings["temperature"])
 
     def _mix(self, logits: torch.Tensor, odds: torch.Tensor, factors: dict[str, float]) -> torch.Tensor:
@@ -211,13 +216,16 @@ def check_answers(answers: object, conventions: list[str]) -> None:
     if not isinstance(answers, dict) or not answers:
         raise ValueError(f"answers must be settings by name, at least one, got {answers!r}")
     for name, own in answers.items():
-        if not isinstance(own, dict) or own.keys() - {"intents"} != {"sees", "conventions", "temperature"}:
+        if not isinstance(own, dict) or own.keys() - {"intents", "offsets"} != {"sees", "conventions", "temperature"}:
             raise ValueError(f"the answer {name!r} must have sees, conventions and temperature, got {own!r}")
         if own["sees"] not in ("turn", "history"):
             raise ValueError(f"the answer {name!r} must see 'turn' or 'history', got {own['sees']!r}")
         if not is_number(own["temperature"]) or own["temperature"] <= 0:
             raise ValueError(f"temperature of the answer {name!r} must be above 0, got {own['temperature']!r}")
         _check_factors(own["conventions"], conventions, f"conventions of the answer {name!r}")
+        offsets = own.get("offsets", [])
+        if not isinstance(offsets, list) or not all(is_number(each) for each in offsets):
+            raise ValueError(f"offsets of the answer {name!r} must be numbers, got {offsets!r}")
         if "intents" in own:
             _check_intents(own["intents"], conventions, f"of the answer {name!r}")
 

@@ -142,6 +142,18 @@ def test_intents_may_have_factors_of_their_own(sees):
     model.mix(logits, odds, "both").sum().backward()  # as when others fine-tune it
 
 
+def test_offsets_are_added_before_the_temperature():
+    offsets = [0.1 * number for number in range(len(LABELS))]
+    plain = asked("turn", 2.0, crowd=1.0, meld=2.0)
+    model = small_context_classifier(answers={"plain": plain, "lifted": plain | {"offsets": offsets}})
+    with torch.inference_mode():
+        vectors, starts = flat(model, DIALOGUES)
+        lift = model.label(vectors, starts, "lifted") - model.label(vectors, starts, "plain")
+    assert torch.allclose(lift, torch.tensor(offsets).expand_as(lift) / 2, atol=1e-5)
+    with pytest.raises(ValueError, match="the answer 'a' has 2 offsets for 41 labels"):
+        small_context_classifier(answers={"a": plain | {"offsets": [1.0, 2.0]}})
+
+
 def test_intents_that_are_no_labels():
     intents = {"labels": [3, len(LABELS)], "conventions": {"crowd": 1.0}}
     with pytest.raises(ValueError, match="label 41 of the intents of the answer 'a' is none of 41 labels"):
@@ -260,6 +272,10 @@ _FACTORS = "conventions of the answer 'a' must be numbers above 0 for some of ow
                 f"labels of the intents {_OF_A} must be whole numbers, at least one, got {value!r}",
             )
             for value in (None, [], 3, ["sad"], [1, -1], [True], [1.0])
+        ),
+        *(
+            ({"a": asked(own=1) | {"offsets": value}}, f"offsets {_OF_A} must be numbers, got {value!r}")
+            for value in (None, 3, ["1", 1], [float("nan"), 1.0], [True], {"1": 0.5})
         ),
         (
             {"a": asked(own=1) | {"intents": {"labels": [1], "conventions": {"others": 1}}}},

@@ -230,6 +230,8 @@ def test_of_few_conventions_an_answer_has_what_it_can_or_all_alike(conventions, 
     intents = found["general"].pop("intents")
     assert intents["labels"] == [LABELS.index(name) for name in INTENTS]
     assert intents["conventions"].keys() == general.keys()
+    offsets = dict(zip(LABELS, found["general"].pop("offsets"), strict=True))
+    assert offsets["sympathizing"] > 0 == offsets["questioning"]
     assert found == {
         "general": {"sees": "history", "conventions": general, "temperature": 1.0},
         "dialogue": {"sees": "history", "conventions": dialogue, "temperature": 1.0},
