@@ -6,7 +6,8 @@ import pytest
 
 from evaluation.judged_manner import digest_of_row, judged_of
 
-ROW = {"book": "Emma", "text": "Yes.", "lead": "", "narration": ["she sighed."], "verbs": ["sighed"], "manner": "sighed"}
+_SAID = {"narration": ["she sighed."], "verbs": ["sighed"], "manner": "sighed"}
+ROW = {"book": "Emma", "text": "Yes.", "lead": "", **_SAID}
 
 
 def test_a_judgement_has_a_digest_instead_of_words():
