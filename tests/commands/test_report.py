@@ -33,6 +33,7 @@ def test_a_folder_gives_a_page_figures_and_pictures(made):
     assert json.loads((tmp_path / "r.json").read_text()) == found
     assert found["data"][0]["name"] == "edos folder (edos)" and found["data"][0]["sizes"]["dialogues"] == 80
     assert "edos folder" in (tmp_path / "r.html").read_text()
+    assert (tmp_path / "r.html").stat().st_size < 1_000_000, "a library for pictures would be larger"
     names = {path.name for path in (tmp_path / "r_pictures").iterdir()}
     assert {
         f"{name}.{form}"

@@ -184,3 +184,8 @@ def test_the_cards_own_figures_are_on_the_page():
     assert re.search(r"a reader found [\d.]+ % of \d+ answers wrong", chat_page.warning("chat"))
     assert "not its first choice" in chat_page.about("chat")
     assert "a reader" not in chat_page.warning("someone/model")
+
+
+def test_scores_stand_under_details():
+    shown, _, details = chat_page.answer(Candidate("Oh no.", "sad", -1.25, 0.5), Reading(3, 0.5), 1).partition("<details>")
+    assert "Oh no." in shown and "-1.25" not in shown and "-1.25" in details
