@@ -187,5 +187,6 @@ def test_the_cards_own_figures_are_on_the_page():
 
 
 def test_scores_stand_under_details():
-    shown, _, details = chat_page.answer(Candidate("Oh no.", "sad", -1.25, 0.5), Reading(3, 0.5), 1).partition("<details>")
+    drawn = chat_page.answer(Candidate("Oh no.", "sad", -1.25, 0.5), Reading(3, 0.5), 1)
+    shown, _, details = drawn.partition("<details>")
     assert "Oh no." in shown and "-1.25" not in shown and "-1.25" in details
