@@ -24,7 +24,7 @@ _HEADING = re.compile(
 _NUMERAL = re.compile(rf"{_NUMBER}[.):]?\s*$")
 _BETWEEN_DASHES = re.compile(rf"[–—-]+ ?{_NUMBER}\.? ?[–—-]+$")
 _NUMBERED = re.compile(rf"{_NUMBER}[.):—–-]+ ?[^\W\d_][^\n]*[^\W\d_]$")
-_PAGED = re.compile(r".*\S(?: {2,80}|[ .]{0,80}\. ?|”  ?|\" )\d{1,4}\s{0,20}$")
+_PAGED = re.compile(r".*\S(?: {2,80}| {0,80}\. ?|”  ?|\" )\d{1,4}\s{0,20}$")
 _CONTENTS = re.compile(
     r"(?:table of )?contents\b|illustrations$|list of illustrations|inhalt(?:sverzeichni(?:s|ß|ss))?$|índice|indice\b"
     r"|inhoud(?:sopgave)?$|tartalom|sommario|tabla de|list of plates",
@@ -51,7 +51,7 @@ _BRACKETED = re.compile(
 )
 _STAR_NOTE = re.compile(r"\s*(?:\*{1,3}|†|\(\d{1,2}\)) ?[^\s*].{20}")
 _ENTRY = re.compile(rf"\s*(?:{_CHAPTER_WORDS}) |\s*{_NUMBER}[.)—–-]+\s", re.IGNORECASE)
-_ENTRY_PAGED = re.compile(r".*(?:[ .]{3,80}|\s)\d{1,4}\s{0,20}$")
+_ENTRY_PAGED = re.compile(r".*(?:[ .]{3}|\s)\d{1,4}\s{0,20}$")
 _RULE = re.compile(r"[\s*·•.~_+=|–—-]*$")
 _SIGNS = frozenset("\"'“”„«»‘‹›–—-¿¡([")
 _QUOTES = _SIGNS - frozenset("([")
