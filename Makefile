@@ -10,7 +10,7 @@ LOOK := from datasets import load_dataset; print(load_dataset("edos", split="tra
 # Many tests start processes, which without compiled modules take twice as long to start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all test-fast tests-and-lint fuzz lint docs space chat wheel wheel-test install clean
+.PHONY: demo test test-all test-fast fuzz lint docs space chat wheel wheel-test install clean
 
 demo: install
 	rm -rf $(DEMO) && mkdir -p $(DEMO)
@@ -22,13 +22,8 @@ demo: install
 
 # The thorough tests (tests/support/slow_tests.py) take more than half of the time of all, so `test` leaves them to
 # `test-all`. What lint says follows the tests, beside which it runs, in one piece; the end is that of both.
-test: install
-	@$(MAKE) --no-print-directory tests-and-lint TESTS='-m "not thorough"'
-
-test-all: install
-	@$(MAKE) --no-print-directory tests-and-lint
-
-tests-and-lint:
+test: TESTS := -m 'not thorough'
+test test-all: install
 	@mkdir -p build
 	@$(MAKE) --no-print-directory lint > build/lint.log 2>&1 & lint=$$!; trap "kill $$lint" INT TERM; \
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal $(TESTS); tests=$$?; \
