@@ -42,7 +42,7 @@ from training.turns.context_fit import ContextSettings, fit_context, keep_state
 from training.turns.report import Results, assess, write_report
 
 _SCORES = "scores.npy"
-_BACKBONES = {"all-MiniLM-L6-v2": "Apache-2.0"}
+_BACKBONES = {"all-MiniLM-L6-v2": "Apache-2.0", "sentence-transformers/all-mpnet-base-v2": "Apache-2.0"}
 """Licences of the pretrained encoders."""
 
 
@@ -53,7 +53,7 @@ def train(arguments: argparse.Namespace) -> None:
     settings = build(ContextSettings, given["context"], str(arguments.recipe))
     if arguments.updates is not None:
         settings = replace(settings, updates=arguments.updates)
-    corpus = Corpus.load(arguments.data_dir, arguments.cache, recipe["corpora"])
+    corpus = Corpus.load(arguments.data_dir, arguments.cache, given.get("corpora", recipe["corpora"]))
     bench = Bench(corpus, arguments.cache / "scores", recipe["learners"], report)
     shows = [*arguments.measured, *([arguments.without] if arguments.without else [])]
     for show in shows:
@@ -185,7 +185,12 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--data-dir", type=Path, default=os.environ.get("EDOS_DATA_DIR"), help="datasets (default: $EDOS_DATA_DIR)")
-    add("--recipe", type=Path, required=True, help="YAML: `turns`, that of the other scorers; `context`, the settings")
+    add(
+        "--recipe",
+        type=Path,
+        required=True,
+        help="YAML: `turns`, that of the other scorers; `context`, the settings; `corpora`, if not those of `turns`",
+    )
     add("--cache", type=Path, required=True, help="folder of train_turn_segmenter.py's documents and scores")
     add("--state", type=Path, required=True, help="folder of this training: checkpoints, its last state, scores")
     add("--without", help="a show to leave out of training and measure on")

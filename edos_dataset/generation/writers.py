@@ -164,11 +164,17 @@ class PromptFormat:
         count = len(turns) if self.turns is None else min(self.turns, len(turns))
         known: Sequence[int | None] = [None] * len(turns) if labels is None else labels
         # The answer is always B's, so the newest turn is always A's.
-        lines = []
-        for age in range(count, 0, -1):
-            speaker = SPEAKERS[(age - 1) % 2]
-            lines.append(f"{speaker}{self._marked(known[-age])}: {' '.join(turns[-age].split())}\n")
-        return [*lines, f"{SPEAKERS[1]}{self._marked(answer)}:"]
+        lines = [f"{self.opening(age, known[-age])} {' '.join(turns[-age].split())}\n" for age in range(count, 0, -1)]
+        return [*lines, self.opening(0, answer)]
+
+    def opening(self, age: int, label: int | None) -> str:
+        """Return the beginning of a turn's line: its speaker and, if the style has them, its label.
+
+        Args:
+            age: number of turns from this one to the answer, 0 for the answer itself.
+            label: id of the turn's label, if known.
+        """
+        return f"{SPEAKERS[(age - 1) % 2]}{self._marked(label)}:"
 
     def _marked(self, label: int | None) -> str:
         if label is None or self.labels == "none":

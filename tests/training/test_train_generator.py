@@ -254,6 +254,7 @@ def test_models_of_others_are_trained_and_load_as_writers(place, tmp_path, backb
         ({"recipe": {"batch_tokens": 0}}, "batch_tokens must be at least 1, got 0"),
         ({"recipe": {"dropout": 1.0}}, "dropout must be at least 0 and below 1, got 1.0"),
         ({"recipe": {"kind": "causal_lora"}}, "kind causal_lora needs a base_model"),
+        ({"recipe": {"whole_dialogues": True}}, "whole_dialogues is for the kind causal_lora, not plain"),
         ({"recipe": {"base_model": "gpt2"}}, "kind plain has no base_model"),
         (
             {"recipe": {"kind": "causal_lora", "base_model": "gpt2", "drop_overlap": True}},

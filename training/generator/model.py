@@ -26,7 +26,16 @@ from edos_dataset.generation.predictor import ResponsePredictor
 from edos_dataset.generation.writers import PromptFormat, add_label_tokens, label_token
 from edos_dataset.labels import LABEL_IDS, LABELS
 from training.generator.recipe import OF_OTHERS, GeneratorRecipe
-from training.generator.tasks import AnswerTask, CausalTask, LabelTask, Learner, Seq2SeqTask, Task, TwoHeadsTask
+from training.generator.tasks import (
+    AnswerTask,
+    CausalTask,
+    LabelTask,
+    Learner,
+    Seq2SeqTask,
+    Task,
+    TwoHeadsTask,
+    WholeTask,
+)
 from training.generator.tokenizer import train_tokenizer
 
 _CLASSES: dict[str, Any] = {
@@ -69,7 +78,7 @@ def _task(recipe: GeneratorRecipe, model: Any, tokenizer: PreTrainedTokenizerBas
     if recipe.kind == "gpt2_two_heads":
         return TwoHeadsTask(tokenizer, form, padding, (recipe.language_model, recipe.next_utterance))
     if recipe.kind == "causal_lora":
-        return CausalTask(tokenizer, form, padding)
+        return (WholeTask if recipe.whole_dialogues else CausalTask)(tokenizer, form, padding)
     return Seq2SeqTask(tokenizer, form, padding, model.config.decoder_start_token_id)
 
 

@@ -54,6 +54,9 @@ class GeneratorRecipe:
         base_model: Hub id or folder of the third-party model to train.
         label_form: how that model gets labels: "none", "words" (in brackets before a turn) or "tokens" (a new token for
             each).
+        whole_dialogues: for "causal_lora": a conversation is one sequence of at most `max_tokens`, in which every turn
+            but the first is an answer; the "pairs" of an update are conversations. Otherwise each answer is read with
+            its own history.
         lora_rank: rank of the adapters; 0 trains all weights.
         next_utterance: weight of the next-utterance loss of two heads; `language_model` is that of the other loss.
 
@@ -106,6 +109,7 @@ class GeneratorRecipe:
     first_bias: Literal["frequencies", "zero"] = "frequencies"
     base_model: str = ""
     label_form: Literal["none", "words", "tokens"] = "tokens"
+    whole_dialogues: bool = False
     lora_rank: int = 16
     next_utterance: float = 1.0
     language_model: float = 2.0
@@ -183,6 +187,8 @@ def _check_kind(recipe: GeneratorRecipe, path: Path) -> None:
         raise RecipeError(f"{path}: kind {recipe.kind} needs a base_model, a Hub id or a folder")
     if not of_others and recipe.base_model:
         raise RecipeError(f"{path}: kind {recipe.kind} has no base_model: leave it out, or give --start")
+    if recipe.whole_dialogues and recipe.kind != "causal_lora":
+        raise RecipeError(f"{path}: whole_dialogues is for the kind causal_lora, not {recipe.kind}")
     if of_others and recipe.drop_overlap:
         raise RecipeError(f"{path}: drop_overlap is for kinds {', '.join(('plain', *LABELLED))}, not {recipe.kind}")
 

@@ -226,6 +226,49 @@ def prompt_pairs(table: pa.Table, tokenizer: PreTrainedTokenizerBase, form: Prom
     )
 
 
+def dialogue_pairs(table: pa.Table, tokenizer: PreTrainedTokenizerBase, form: PromptFormat, max_tokens: int) -> Pairs:
+    """Return whole conversations, each as one pair of its earlier turns and its last one, with the lines' beginnings as
+    prefixes of the turns. A conversation of more than `max_tokens` loses its last turns.
+    """
+    turns: list[list[int]] = []
+    before, labels, words, places, first, answer = [], [], [], [], [], []
+    left_out = 0
+    for texts, known in zip(table["texts"].to_pylist(), table["labels"].to_pylist(), strict=True):
+        marks = [None] * len(texts) if form.labels == "none" else known
+        openings = [form.opening(len(texts) - 1 - place, label) for place, label in enumerate(marks)]
+        starts = [
+            tokenizer(openings[0])["input_ids"],  # with the token that begins a text, if there is one
+            *tokenizer(openings[1:], add_special_tokens=False)["input_ids"],
+        ]
+        said = tokenizer([f" {' '.join(text.split())}\n" for text in texts], add_special_tokens=False)["input_ids"]
+        sizes = np.cumsum([len(start) + len(text) for start, text in zip(starts, said, strict=True)])
+        count = int(np.searchsorted(sizes, max_tokens, side="right"))
+        left_out += len(texts) - max(count, 1)
+        if count < 2:
+            continue
+        first.append(len(turns))
+        answer.append(len(turns) + count - 1)
+        turns += [[*start, *text] for start, text in zip(starts[:count], said[:count], strict=True)]
+        before += [len(start) for start in starts[:count]]
+        labels += [label or 0 for label in known[:count]]
+        words += [0] * (count - 1) + [sum(len(text.split()) for text in texts[1:count])]
+        places += range(count)
+    lengths = np.array([len(turn) for turn in turns], np.int64)
+    return Pairs(
+        tokens=np.array([each for turn in turns for each in turn], np.int32),
+        bounds=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+        before=np.array(before, np.int16),
+        turn_of=np.repeat(np.arange(len(turns), dtype=np.int32), lengths),
+        places=np.array(places, np.int32),
+        labels=np.array(labels, np.int8),
+        words=np.array(words, np.int32),
+        first=np.array(first, np.int64),
+        answer=np.array(answer, np.int64),
+        max_tokens=max_tokens,
+        left_out={"answer too long": left_out, "history too long": 0},
+    )
+
+
 class PromptTask:
     """The task of third-party models: predict the answer token by token.
 
@@ -263,6 +306,31 @@ class CausalTask(PromptTask):
         """Return the cost of the next tokens."""
         logits = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"], use_cache=False).logits
         return token_losses(logits[:, :-1], batch["targets"][:, 1:], smoothing)
+
+
+class WholeTask(CausalTask):
+    """Decoder-only models: a conversation is one sequence, in which every turn but the first is an answer, so that it
+    is read once for all of them. A line break ends an answer, as for `PromptWriter`.
+    """
+
+    def pairs(self, table: pa.Table, recipe: GeneratorRecipe) -> Pairs:
+        """Return whole conversations."""
+        return dialogue_pairs(table, self.tokenizer, self.form, recipe.max_tokens)
+
+    def targets(self, pairs: Pairs) -> Ints:
+        """Return the tokens of all answers of each conversation, without the beginnings of their lines."""
+        total = np.concatenate([[0], np.cumsum(np.diff(pairs.bounds) - pairs.before)])
+        targets: Ints = total[pairs.answer + 1] - total[pairs.first + 1]
+        return targets
+
+    def batch(self, pairs: Pairs, rows: Ints) -> Batch:
+        """Return the conversations, padded at the right."""
+        begin = pairs.bounds[pairs.first[rows]]
+        places, there = stretches(begin, pairs.bounds[pairs.answer[rows] + 1] - begin, len(pairs.tokens))
+        tokens, turns = pairs.tokens[places], pairs.turn_of[places]
+        answers = (turns > pairs.first[rows][:, None]) & (places - pairs.bounds[turns] >= pairs.before[turns])
+        ids, targets = np.where(there, tokens, self.padding), np.where(there & answers, tokens, IGNORED)
+        return {"input_ids": as_ids(ids), "attention_mask": as_ids(there), "targets": as_ids(targets)}
 
 
 class Seq2SeqTask(PromptTask):

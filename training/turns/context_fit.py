@@ -33,8 +33,9 @@ from edos_dataset.segmentation.turns.context import (
 )
 from edos_dataset.segmentation.turns.context_module import ContextNet
 from edos_dataset.segmentation.turns.evidence import read
+from training.classifier.model import add_adapters, merge_adapters
 from training.loop import Log, each_update, resume
-from training.turns.boundaries import draw_pass, forms_of, hide, weigh
+from training.turns.boundaries import LAID_OUT, draw_pass, forms_of, hide, hide_layout, weigh
 
 _POOL = 400
 """Number of upcoming windows that are sorted into batches by length."""
@@ -47,13 +48,16 @@ class ContextSettings:
     Args:
         backbone: the encoder to start from: all-MiniLM-L6-v2 (packaged), a folder or a Hub id. Its word embeddings are
             not trained.
+        lora_rank: rank of LoRA adapters in all linear layers of the encoder, which is then frozen; they are merged into
+            the weights at the end. 0 trains all weights.
         updates: number of updates; 0 only measures the initial weights.
-        rate, head_rate: peak learning rates of the encoder and of all other weights; they rise over `warmup` updates
-            and then decay linearly to zero.
+        rate, head_rate: peak learning rates of the encoder and of all other weights; they rise over `warmup` updates,
+            and over the last fraction `cooldown` of all updates they decay linearly to zero.
         decay: weight decay.
         gradient_norm: maximum norm of the gradient.
         tokens: maximum number of tokens per update, padding included.
-        unknown_evidence: fraction of the documents in which one kind of evidence is hidden.
+        unknown_evidence: fraction of the documents in which one kind of evidence is hidden; in those that were laid
+            out by rule (`boundaries.LAID_OUT`) it always is.
         share: corpus → fraction of its documents in a pass, if not all.
         precision: "no" (float32) or "bf16", of the forward pass.
         seed: seed of all randomness.
@@ -62,10 +66,12 @@ class ContextSettings:
     name: ClassVar[str] = "context"
 
     backbone: str = DEFAULT_MODEL
+    lora_rank: int = 0
     updates: int = 2000
     rate: float = 2e-4
     head_rate: float = 1e-3
     warmup: int = 100
+    cooldown: float = 1.0
     decay: float = 0.01
     gradient_norm: float = 1.0
     tokens: int = 4096
@@ -76,18 +82,21 @@ class ContextSettings:
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        for name, least in (("updates", 0), ("warmup", 1), ("tokens", TOKENS)):
+        for name, least in (("lora_rank", 0), ("updates", 0), ("warmup", 1), ("tokens", TOKENS)):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        if not 0 <= self.cooldown <= 1:
+            raise ValueError(f"cooldown must be from 0 to 1, got {self.cooldown}")
 
 
 @dataclass(frozen=True, eq=False)
 class Lesson:
-    """A document, its labels and their weights: [sentences]."""
+    """A document, its labels and their weights, [sentences], and whether it was laid out by rule."""
 
     sentences: Sentences
     label: npt.NDArray[np.int8]
     weight: Floats
+    laid_out: bool
 
 
 Part = tuple[Lesson, Window]
@@ -97,7 +106,7 @@ def read_lessons(table: pa.Table, backbone: str) -> list[Lesson]:
     """Return labelled documents in the encoder's input form.
 
     Args:
-        table: as for `boundaries.weigh`.
+        table: as for `boundaries.weigh`, with `corpus`.
         backbone: as in ContextSettings.
 
     Raises:
@@ -107,7 +116,11 @@ def read_lessons(table: pa.Table, backbone: str) -> list[Lesson]:
     reading = read(table, "en")
     documents = read_sentences(reading, tokenizer_of(backbone))
     bounds = pairwise(reading.offsets.tolist())
-    return [Lesson(one, label[a:b], weight[a:b]) for one, (a, b) in zip(documents, bounds, strict=True)]
+    laid_out = [corpus in LAID_OUT for corpus in table["corpus"].to_pylist()]
+    return [
+        Lesson(one, label[a:b], weight[a:b], by_rule)
+        for one, (a, b), by_rule in zip(documents, bounds, laid_out, strict=True)
+    ]
 
 
 def draw_batches(
@@ -130,8 +143,9 @@ def _windows(
         parts: list[Part] = []
         for row in draw_pass(forms, settings.share, rng):
             lesson, shift = lessons[row], int(rng.integers(TOKENS // 2))
-            evidence = hide(lesson.sentences.evidence, settings.unknown_evidence, rng)
-            seen = replace(lesson, sentences=replace(lesson.sentences, evidence=evidence))
+            evidence = lesson.sentences.evidence
+            hidden = hide_layout(evidence, rng) if lesson.laid_out else hide(evidence, settings.unknown_evidence, rng)
+            seen = replace(lesson, sentences=replace(lesson.sentences, evidence=hidden))
             found = seen.sentences.windows(shift)
             parts += [(seen, window) for window in found if lesson.weight[window.first : window.stop].any()]
         for place in rng.permutation(len(parts)):
@@ -198,6 +212,8 @@ def fit_context(
     set_seed(settings.seed)
     net = begin(settings, start)
     training = {"settings": asdict(settings), "lessons": _digest(lessons), "start": _digest_of(net)}
+    if settings.lora_rank:
+        add_adapters(net.encoder, settings.lora_rank, 0.0)
     mine = [parameter for name, parameter in net.named_parameters() if not name.startswith("encoder.")]
     learned = [parameter for parameter in net.encoder.parameters() if parameter.requires_grad]
     groups = [{"params": learned, "lr": settings.rate}, {"params": mine, "lr": settings.head_rate}]
@@ -222,6 +238,7 @@ def fit_context(
         )
         rates.step()
         progress.update, progress.seconds = progress.update + 1, time.perf_counter() - begun
+    merge_adapters(net)
     return net
 
 
@@ -244,7 +261,8 @@ def _loss(net: nn.Module, parts: Sequence[Part], marks: Marks, device: torch.dev
 
 
 def _rate(update: int, settings: ContextSettings) -> float:
-    return min(1.0, (update + 1) / settings.warmup) * max(0.0, 1 - update / max(1, settings.updates))
+    left = 1 - update / max(1, settings.updates)
+    return min(1.0, (update + 1) / settings.warmup, left / settings.cooldown if settings.cooldown else 1.0)
 
 
 def _digest(lessons: Sequence[Lesson]) -> str:

@@ -14,6 +14,7 @@ import torch
 
 from edos_dataset.generation.responder import Responder
 from edos_dataset.generation.response_pipeline import encode_history, encode_response
+from edos_dataset.generation.writers import PromptFormat
 from edos_dataset.labels import LABELS
 from edos_dataset.schema import SPLITS
 from generator_fixtures import copying, write_conversations
@@ -22,7 +23,7 @@ from training.generator.corpus import CONVERSATIONS
 from training.generator.model import build_learner
 from training.generator.pairs import by_lengths, epoch, forward_passes, pairs_of, updates_in_epoch, without_overlap
 from training.generator.recipe import GeneratorRecipe
-from training.generator.tasks import AnswerTask, LabelTask, token_losses
+from training.generator.tasks import AnswerTask, LabelTask, WholeTask, prompt_pairs, token_losses
 from training.generator.tokenizer import train_tokenizer
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -131,6 +132,47 @@ def test_a_predictor_is_asked_for_the_label_of_the_answer(tokenizer):
     batch = task.batch(pairs, np.array([0, 2]))
     assert batch["targets"].tolist() == [1, 3] and task.targets(pairs).tolist() == [1] * 6
     assert "decoder_input_ids" not in batch and "response_labels" not in batch
+
+
+class Bytes:
+    """A tokenizer of bytes, each text of which begins with a token of its own."""
+
+    eos_token_id = 1
+
+    def __call__(self, text, add_special_tokens=True):
+        one = [text] if isinstance(text, str) else text
+        ids = [[2] * add_special_tokens + [3 + byte for byte in each.encode()] for each in one]
+        return {"input_ids": ids[0] if isinstance(text, str) else ids}
+
+
+@pytest.mark.parametrize("style", ["words", "none"])
+def test_a_whole_conversation_is_read_once_for_all_of_its_answers(style):
+    """The last answer follows what `PromptWriter` reads; each turn but the first is learned, its line's beginning not."""
+    table, form, tokenizer = table_of(TEXTS), PromptFormat(style), Bytes()
+    task = WholeTask(tokenizer, form, padding=0)
+    pairs = task.pairs(table, replace(GeneratorRecipe(), max_tokens=500))
+    batch = task.batch(pairs, np.arange(len(pairs)))
+    single = prompt_pairs(table, tokenizer, form, 500)
+    last = np.cumsum([len(texts) - 1 for texts in TEXTS]) - 1
+    for row, texts in enumerate(TEXTS):
+        ids = batch["input_ids"][row][batch["attention_mask"][row] == 1].tolist()
+        prompt, answer = (
+            single.tokens[slice(*single.bounds[turn : turn + 2])].tolist()
+            for turn in (single.first[last[row]], single.answer[last[row]])
+        )
+        assert ids == [*prompt, *answer[:-1], 3 + ord("\n")], "a line break ends it"
+        learned = bytes(each - 3 for each in batch["targets"][row].tolist() if each >= 0).decode()
+        assert learned == "".join(f" {text}\n" for text in texts[1:])
+        assert task.targets(pairs)[row] == len(learned)
+    assert pairs.words[pairs.answer].tolist() == [sum(len(text.split()) for text in texts[1:]) for texts in TEXTS]
+
+
+def test_of_a_long_conversation_the_beginning_is_learned():
+    form, tokenizer = PromptFormat("none"), Bytes()
+    first_two = len(tokenizer(f"A: {TEXTS[0][0]}\nB: {TEXTS[0][1]}\n")["input_ids"])
+    for most, kept, left_out in ((first_two, 2, 2), (first_two - 1, 0, 3)):
+        pairs = WholeTask(tokenizer, form, 0).pairs(table_of(TEXTS[:1]), replace(GeneratorRecipe(), max_tokens=most))
+        assert (len(pairs.places), pairs.left_out["answer too long"]) == (kept, left_out)
 
 
 def fake_pairs(count=500, seed=0):

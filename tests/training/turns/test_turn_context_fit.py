@@ -11,6 +11,7 @@ import torch
 from accelerate import Accelerator
 
 from edos_dataset.segmentation.turns.context import MARGIN, TOKENS, ContextScorer, Marks
+from edos_dataset.segmentation.turns.net import OF_TIME, UNKNOWN_ROWS
 from labelled_films import flat, labelled
 from small_models import save_backbone
 from training.turns import context_fit as training
@@ -132,6 +133,39 @@ def test_a_training_begins_where_another_ended(settings, tmp_path):
         training.begin(settings, tmp_path)
 
 
+def test_adapters_are_merged_and_change_no_embedding(settings, tmp_path):
+    before = weights(training.begin(settings, None))
+    net = fit(labelled(films(3)), replace(settings, updates=2, lora_rank=2), tmp_path)
+    after = weights(net)
+    assert after.keys() == before.keys()
+    changed = {name for name, value in before.items() if not torch.equal(value, after[name])}
+    assert {name for name in changed if name.startswith("encoder.")}
+    assert all(".dense." in name or ".attention.self." in name for name in changed if name.startswith("encoder."))
+    assert not any(name.endswith("bias") for name in changed if name.startswith("encoder."))
+
+
+def test_the_rate_cools_down_at_the_end(settings):
+    half = replace(settings, updates=40, warmup=10, cooldown=0.5)
+    rates = [training._rate(update, half) for update in range(41)]
+    assert rates[:10] == pytest.approx([each / 10 for each in range(1, 11)]) and rates[10:21] == [1.0] * 11
+    assert rates[20:] == pytest.approx(np.linspace(1, 0, 21))
+    assert training._rate(39, replace(half, cooldown=0.0)) == 1.0
+
+
+def test_the_layout_of_screenplays_is_never_read(settings):
+    """Times of the others are hidden in a part of them only."""
+    table = labelled([*films(6, "film_scripts"), *films(6, "harbour")], sentences=30)
+    lessons = read_lessons(table, settings.backbone)
+    assert [lesson.laid_out for lesson in lessons] == [True] * 6 + [False] * 6
+    forms = forms_of(table)
+    found = [part for batch in islice(draw_batches(lessons, forms, settings), 20) for part in batch]
+    hidden = {kind: [] for kind in (True, False)}
+    for lesson, _ in found:
+        times = lesson.sentences.evidence[:, OF_TIME]
+        hidden[lesson.laid_out].append(bool((times == UNKNOWN_ROWS[OF_TIME]).all()))
+    assert all(hidden[True]) and not all(hidden[False])
+
+
 def test_updates_are_of_windows_that_are_labelled_and_fit(settings):
     table = labelled([*films(5), *films(5, "mill_dashes"), *films(10, "harbour")], sentences=90)
     lessons = read_lessons(table, settings.backbone)
@@ -168,7 +202,13 @@ def test_the_loss_is_of_the_seams_that_a_window_decides(settings):
 
 
 def test_impossible_settings_and_losses_are_refused(settings, tmp_path):
-    for change, message in (({"updates": -1}, "updates must be at least 0"), ({"tokens": 100}, f"at least {TOKENS}")):
+    changes = (
+        ({"updates": -1}, "updates must be at least 0"),
+        ({"tokens": 100}, f"at least {TOKENS}"),
+        ({"lora_rank": -1}, "lora_rank must be at least 0"),
+        ({"cooldown": 1.5}, "cooldown must be from 0 to 1, got 1.5"),
+    )
+    for change, message in changes:
         with pytest.raises(ValueError, match=message):
             replace(settings, **change)
     with pytest.raises(ValueError, match="the loss of update .* is nan: lower the rates"):
