@@ -7,6 +7,9 @@
         --measured friends=build/context/friends --report evaluation/turns/context \
         --out edos_dataset/segmentation/turns/weights/context
 
+The other recipes are for a larger encoder and a GPU: `context_screenplays.yaml`, from whose --state
+`context_mpnet.yaml` starts.
+
 `--without` leaves a show out of training and measures on it: the encoder alone, and its mean with the blend, whose
 parts did not see the show either (`train_turn_segmenter.py`; the cache stores their scores). Without it, all documents
 are used for training, and the record has the metrics of the `--measured` trainings. After an interruption the same

@@ -230,13 +230,16 @@ def _of_file(path: Path, split: str, labels: LabelSet | None, min_certainty: flo
 
 
 def _certain_parts(dialogues: Iterable[Dialogue], least: float) -> Iterator[Dialogue]:
-    """Yield dialogues cut where the boundary before a turn is less certain, or unknown; single turns are left out.
+    """Yield dialogues cut where the boundary before a turn is less certain, or unknown, and behind a first turn that is
+    less certain to be speech (books); single turns are left out.
 
     The first part keeps the id; another one has the number of its first turn, from 0, behind it.
     """
     for dialogue in dialogues:
         turns = dialogue.turns
         cuts = [place for place, turn in enumerate(turns) if place and (turn.certainty or 0) < least]
+        if turns and (first := turns[0].certainty) is not None and first < least:
+            cuts = sorted({1, *cuts})
         for start, stop in pairwise([0, *cuts, len(turns)]):
             if stop - start > 1:
                 name = f"{dialogue.id}+{start}" if start else dialogue.id

@@ -138,8 +138,10 @@ def _turn_of(given: "Mapping[str, Any]") -> dict[str, Any]:
 def _begins(turns: Sequence[Mapping[str, Any]], least: float | None) -> list[int]:
     """Return for each turn the place of the one with which its context begins, given the least certainty."""
     begins: list[int] = []
+    first = turns[0].get("certainty") if turns else None  # of books: that it is speech
     for place, turn in enumerate(turns):
         cut = not place or (least is not None and (turn.get("certainty") or 0) < least)
+        cut |= place == 1 and least is not None and first is not None and first < least
         begins.append(place if cut else begins[-1])
     return begins
 

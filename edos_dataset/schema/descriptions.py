@@ -71,8 +71,7 @@ _BOOKS = {
     "turns.manner": "how it is said, in the author's words (`angrily`), separated by semicolons, or null",
     "turns.narration": "the narration between and after its quotations, or null",
     "turns.certainty": (
-        "probability that the turn is one person's speech, and another person's than the turn before, 0 to 1; null for "
-        "the first turn of a dialogue, or if unknown"
+        "probability that the turn is one person's speech, and another person's than the turn before, 0 to 1, or null"
     ),
     **_LABELS,
 }

@@ -275,7 +275,7 @@ BOOK_TURN = pa.struct(
         "addressee": pa.string(),  # to whom it is said, or null
         "manner": pa.string(),  # how it is said, in the author's words ("angrily"), or null
         "narration": pa.string(),  # narration between and after its quotations, or null
-        "certainty": pa.float32(),  # it is one person's and another's than the turn before; null for the first
+        "certainty": pa.float32(),  # it is one person's speech, and another's than the turn before
     }
 )
 """What a character says in a book until another one speaks."""

@@ -163,9 +163,19 @@ def test_impossible_requests_are_told(place, more, message, capsys):
     assert message in f"{stopped.value}{capsys.readouterr().err}"
 
 
-def test_the_shipped_recipe_is_one():
+def test_a_recipe_chooses_its_documents(place):
+    """Those that it names, not those of the other learners."""
+    given = yaml.safe_load((place / "context.yaml").read_text())
+    (place / "few.yaml").write_text(yaml.safe_dump({**given, "corpora": ["dailydialog"]}))
+    folder = run(place, Path("few"), "--recipe", place / "few.yaml", "--out", place / "few_weights")
+    record = json.loads((place / "few_weights" / "record.json").read_text())
+    assert folder.is_dir() and list(record["data"]) == ["dailydialog"]
+
+
+@pytest.mark.parametrize("name", ["context", "context_screenplays", "context_mpnet"])
+def test_the_recipes_can_be_read(name):
     folder = Path(script.__file__).parent / "recipes" / "turns"
-    recipe = yaml.safe_load((folder / "context.yaml").read_text(encoding="utf-8"))
-    assert (folder / recipe["turns"]).is_file()
-    settings = build(ContextSettings, recipe["context"], "context.yaml")
+    recipe = yaml.safe_load((folder / f"{name}.yaml").read_text(encoding="utf-8"))
+    assert (folder / recipe["turns"]).is_file() and recipe.keys() <= {"turns", "corpora", "context"}
+    settings = build(ContextSettings, recipe["context"], name)
     assert settings.backbone in script._BACKBONES and settings.precision == "bf16"

@@ -192,7 +192,7 @@ class _Conversations:
 
 def _utterance(turn: Turn, place: int, rules: Rules) -> Utterance:
     narration = " ".join(filter(None, turn.narration)) or None
-    certainty = certainty_of_turn(turn) if place else None
+    certainty = certainty_of_turn(turn, place, rules.learned_speakers)
     manner = manner_of(turn.lead, turn.narration, turn.verbs, rules) if turn.verbs else None
     speaker = turn.name, turn.character, turn.addressee
     return Utterance(turn.text(), tuple(turn.paragraphs), *speaker, manner, narration, certainty)

@@ -33,8 +33,8 @@ class Utterance(NamedTuple):
         addressee: name of the person to whom it is said; None where unknown.
         manner: how it is said, in the words of its dialogue tag; None if it does not say so.
         narration: between its quotes and after them, joined by spaces; None if there is none.
-        certainty: probability that it is right and another person's than the turn before, 0 to 1; None where it is the
-            first, and where it is not estimated.
+        certainty: probability that it is one person's speech, and another's than the turn before, 0 to 1; None where it
+            is not estimated.
     """
 
     text: str
