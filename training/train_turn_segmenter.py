@@ -7,7 +7,8 @@ weights.
 `turns/data.py` makes the labelled documents from the data folder. They are cached with the scores of every measured
 model, so that an interrupted run can be resumed. No episode is in both the training and the test split, in any form,
 and the threshold is always 0.5; but features and settings were chosen on two of the shows, so their figures are
-slightly optimistic. The shipped weights are then fitted to all documents.
+slightly optimistic. The shipped weights are then fitted to all documents, but not to those of the shows that a recipe
+names as `kept_out`, so that they can be measured on these.
 """
 
 import argparse
@@ -118,12 +119,16 @@ def _parted(corpus: Corpus, show: str, recipe: Mapping[str, Any]) -> tuple[Bools
 
 
 def ship(bench: Bench, results: Mapping[str, Results], recipe: Mapping[str, Any], args: argparse.Namespace) -> None:
-    """Fit every learner to all documents, and write each with its record, and a record of all together."""
+    """Fit every learner to all documents but those of the shows that the recipe keeps out, and write each with its
+    record, and a record of all together.
+    """
+    table = bench.corpus.documents(~np.isin(bench.corpus.shows, recipe.get("kept_out", ())))
+    names = dict.fromkeys(table["corpus"].to_pylist())
     command = f"python training/train_turn_segmenter.py --data-dir $EDOS_DATA_DIR --recipe {args.recipe.as_posix()}"
     packages = ("numpy", "scikit-learn", "simplemma", "torch")
-    common = facts_of(bench.corpus.table, recipe["corpora"], recipe["seed"], command, packages)
+    common = facts_of(table, names, recipe["seed"], command, packages)
     for learner, settings in bench.learners.items():
-        scorer = LEARNERS[learner][0](bench.corpus.table, settings)
+        scorer = LEARNERS[learner][0](table, settings)
         replace(
             scorer,
             record={"name": f"turns-{learner}", "metrics": _metrics(results, learner), "settings": settings, **common},

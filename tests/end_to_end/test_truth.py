@@ -128,7 +128,7 @@ def test_planned_rejects_leave_for_their_reason(run):
         for entry in TRUTH["rejects"]
         if (letters(entry["text"]), entry["reason"]) not in left[IDS[entry["document"]]]
     ]
-    assert len(missed) <= 0.08 * len(TRUTH["rejects"]), missed
+    assert len(missed) <= 0.1 * len(TRUTH["rejects"]), missed
 
 
 def test_one_of_two_equal_dialogues_stays(run):

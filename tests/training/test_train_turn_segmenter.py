@@ -1,6 +1,7 @@
 """The training of the shipped scorers, from labelled documents to reports and weights, on invented ones."""
 
 import json
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -260,3 +261,12 @@ def test_shipped_recipes_name_what_there_is(name):
     benches.NetSettings(**recipe["learners"]["net"])
     named = {name for names in LICENCES for name in names.split(", ")}
     assert {corpus.removesuffix("_dashes").removesuffix("_plain") for corpus in recipe["corpora"]} <= named
+
+
+def test_a_show_that_is_kept_out_is_measured_on_and_never_learned_from(trained, tmp_path):
+    folder, _ = trained
+    shutil.copytree(folder / "cache", tmp_path / "cache")
+    splits = run(tmp_path, "--out", tmp_path / "out", "--learners", "net", recipe={**RECIPE, "kept_out": ["frasier"]})
+    assert "without frasier" in {name for name, *_ in splits}
+    record = json.loads((tmp_path / "out" / "net" / "record.json").read_text())
+    assert set(record["data"]) == set(FILMS) - {"frasier", "frasier_plain"} != set(FILMS)

@@ -64,8 +64,8 @@ def test_shipped_scorers_tell_an_answer_from_a_sentence_that_goes_on(name):
         "I looked everywhere.",
         "Did you see my keys?",
         "No, I didn't.",
-        "I went to the door,",
-        "and then I came back.",
+        "I went to the door.",
+        "And then I came back.",
         "Where were you?",
         "At home.",
     )
