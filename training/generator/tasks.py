@@ -1,5 +1,6 @@
 """The input and the loss of each kind of model."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -231,16 +232,11 @@ def dialogue_pairs(table: pa.Table, tokenizer: PreTrainedTokenizerBase, form: Pr
     prefixes of the turns. A conversation of more than `max_tokens` loses its last turns.
     """
     turns: list[list[int]] = []
-    before, labels, words, places, first, answer = [], [], [], [], [], []
+    before, labels, words, first, answer = [], [], [], [], []
+    places: list[int] = []
     left_out = 0
     for texts, known in zip(table["texts"].to_pylist(), table["labels"].to_pylist(), strict=True):
-        marks = [None] * len(texts) if form.labels == "none" else known
-        openings = [form.opening(len(texts) - 1 - place, label) for place, label in enumerate(marks)]
-        starts = [
-            tokenizer(openings[0])["input_ids"],  # with the token that begins a text, if there is one
-            *tokenizer(openings[1:], add_special_tokens=False)["input_ids"],
-        ]
-        said = tokenizer([f" {' '.join(text.split())}\n" for text in texts], add_special_tokens=False)["input_ids"]
+        starts, said = _lines(texts, known, tokenizer, form)
         sizes = np.cumsum([len(start) + len(text) for start, text in zip(starts, said, strict=True)])
         count = int(np.searchsorted(sizes, max_tokens, side="right"))
         left_out += len(texts) - max(count, 1)
@@ -267,6 +263,18 @@ def dialogue_pairs(table: pa.Table, tokenizer: PreTrainedTokenizerBase, form: Pr
         max_tokens=max_tokens,
         left_out={"answer too long": left_out, "history too long": 0},
     )
+
+
+def _lines(
+    texts: Sequence[str], labels: Sequence[int | None], tokenizer: PreTrainedTokenizerBase, form: PromptFormat
+) -> tuple[list[list[int]], list[list[int]]]:
+    """Return the tokens of the lines of a conversation: their beginnings, and what is said, with a line break."""
+    openings = [form.opening(len(texts) - 1 - place, label) for place, label in enumerate(labels)]
+    starts = [
+        tokenizer(openings[0])["input_ids"],  # with the token that begins a text, if there is one
+        *tokenizer(openings[1:], add_special_tokens=False)["input_ids"],
+    ]
+    return starts, tokenizer([f" {' '.join(text.split())}\n" for text in texts], add_special_tokens=False)["input_ids"]
 
 
 class PromptTask:

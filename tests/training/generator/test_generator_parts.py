@@ -147,7 +147,7 @@ class Bytes:
 
 @pytest.mark.parametrize("style", ["words", "none"])
 def test_a_whole_conversation_is_read_once_for_all_of_its_answers(style):
-    """The last answer follows what `PromptWriter` reads; each turn but the first is learned, its line's beginning not."""
+    """The last answer follows what `PromptWriter` reads; turns but the first are learned, not how their lines begin."""
     table, form, tokenizer = table_of(TEXTS), PromptFormat(style), Bytes()
     task = WholeTask(tokenizer, form, padding=0)
     pairs = task.pairs(table, replace(GeneratorRecipe(), max_tokens=500))
