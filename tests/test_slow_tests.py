@@ -26,5 +26,5 @@ def test_a_test_is_slow_by_its_name_its_file_or_its_folder():
 def test_a_test_is_thorough_by_its_name_its_case_or_its_file():
     assert is_thorough("stages/test_custom_steps.py::test_workers_and_engines_give_the_same_bytes[{'workers': 2}]")
     assert is_thorough("docs/test_examples.py::test_page[curate]")
-    assert not is_thorough("docs/test_examples.py::test_page[label]")
+    assert not is_thorough("docs/test_examples.py::test_page[report]")
     assert not is_thorough("docs/test_examples.py::test_page_of_mine[curate]")

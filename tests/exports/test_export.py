@@ -259,6 +259,14 @@ def test_dialogues_are_cut_at_uncertain_boundaries():
     ]
 
 
+@pytest.mark.parametrize(("first", "kept"), [(0.5, [("d+1", ["1", "2"])]), (0.9, [("d", ["0", "1", "2"])])])
+def test_a_first_turn_that_may_be_no_speech_leaves(first, kept):
+    """In books it has a certainty, too."""
+    turns = [Turn(str(place), certainty=certainty) for place, certainty in enumerate([first, 0.9, 0.9])]
+    parts = _certain_parts([Dialogue("d", turns)], 0.8)
+    assert [(part.id, [turn.text for turn in part.turns]) for part in parts] == kept
+
+
 def test_a_book_becomes_a_script_for_a_full_cast(tmp_path):
     turns = [
         {"text": "Come!", "speaker": "Ann", "manner": "whispered", "addressee": "Tom", "narration": "She rose."},
@@ -302,5 +310,5 @@ def test_turns_of_books_have_their_book_in_a_table(tmp_path):
     rows = list(csv.DictReader((tmp_path / "a.csv").open()))
     assert {(row["title"], row["author"]) for row in rows} == {("The Inn", "Ann Hill")}
     assert "CHAPTER III" in {row["chapter"] for row in rows}
-    assert [bool(row["certainty"]) for row in rows[:2]] == [False, True]
+    assert all(0 < float(row["certainty"]) < 1 for row in rows[:2])
     assert rows[0]["speaker"] == "Tom" and rows[0]["speaker_id"] != rows[1]["speaker_id"] != ""

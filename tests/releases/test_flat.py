@@ -99,11 +99,12 @@ TURNS_OF_FOUR = [
 ]
 
 
-def of_four(**columns):
-    """One dialogue whose third turn follows an uncertain boundary."""
+def of_four(first=None, **columns):
+    """One dialogue whose third turn follows an uncertain boundary, and the certainty of whose first turn is given."""
     turn = {name: datasets.Value(kind) for name, kind in (("text", "string"), ("confidence", "float32"))}
     turn |= {"label": datasets.ClassLabel(names=list(LABELS)), **columns}
-    turns = [{name: turn_[name] for name in turn} for turn_ in TURNS_OF_FOUR]
+    told = [{**TURNS_OF_FOUR[0], "certainty": first}, *TURNS_OF_FOUR[1:]]
+    turns = [{name: turn_[name] for name in turn} for turn_ in told]
     features = datasets.Features({"dialogue_id": datasets.Value("string"), "turns": list_of(turn)})
     return datasets.Dataset.from_dict({"dialogue_id": ["d"], "turns": [turns]}, features=features)
 
@@ -117,6 +118,13 @@ def test_contexts_hold_no_boundary_that_is_less_certain():
     chats = messages(given, min_certainty=0.75)
     assert list(chats["dialogue_id"]) == ["d", "d+2"]
     assert [[said["content"] for said in chat] for chat in chats["messages"]] == [["A.", "B."], ["C.", "D."]]
+
+
+@pytest.mark.parametrize(("first", "second"), [(0.6, []), (0.9, ["A."]), (None, ["A."])])
+def test_a_first_turn_that_may_be_no_speech_is_no_context(first, second):
+    """In books it has a certainty, too."""
+    given = of_four(first, certainty=datasets.Value("float32"))
+    assert list(edos_dataset.flat(given, min_certainty=0.75)["context"]) == [[], second, [], ["C."]]
 
 
 def test_certainty_is_asked_for_where_there_is_none():
