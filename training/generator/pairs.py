@@ -69,6 +69,13 @@ class Pairs:
         """[pairs], number of tokens of each answer that are predicted: its words and its end."""
         return self.bounds[self.answer + 1] - self.bounds[self.answer] - self.before[self.answer]
 
+    @cached_property
+    def later_tokens(self) -> Ints:
+        """[pairs], number of tokens of all turns behind the first one of each pair, without their prefixes."""
+        total = np.concatenate([[0], np.cumsum(np.diff(self.bounds) - self.before)])
+        later: Ints = total[self.answer + 1] - total[self.first + 1]
+        return later
+
     def digest(self) -> str:
         """Return a digest of all data."""
         found = sha256(str(self.max_tokens).encode())

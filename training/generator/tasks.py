@@ -302,12 +302,12 @@ class CausalTask(PromptTask):
     """Decoder-only models: prompt and answer are one sequence."""
 
     def batch(self, pairs: Pairs, rows: Ints) -> Batch:
-        """Return the rows, padded at the right."""
-        lengths = pairs.history_tokens[rows] + pairs.answer_tokens[rows]
-        places, there = stretches(pairs.begin[rows], lengths, len(pairs.tokens))
-        tokens = pairs.tokens[places]
-        said = there & (np.arange(there.shape[1]) >= pairs.history_tokens[rows][:, None])
-        ids, targets = np.where(there, tokens, self.padding), np.where(said, tokens, IGNORED)
+        """Return the rows, padded at the right; the targets are all turns behind the first, without their prefixes."""
+        begin = pairs.bounds[pairs.first[rows]]
+        places, there = stretches(begin, pairs.bounds[pairs.answer[rows] + 1] - begin, len(pairs.tokens))
+        tokens, turns = pairs.tokens[places], pairs.turn_of[places]
+        answers = (turns > pairs.first[rows][:, None]) & (places - pairs.bounds[turns] >= pairs.before[turns])
+        ids, targets = np.where(there, tokens, self.padding), np.where(there & answers, tokens, IGNORED)
         return {"input_ids": as_ids(ids), "attention_mask": as_ids(there), "targets": as_ids(targets)}
 
     def losses(self, model: torch.nn.Module, batch: Batch, smoothing: float) -> tuple[torch.Tensor, torch.Tensor]:
@@ -326,19 +326,8 @@ class WholeTask(CausalTask):
         return dialogue_pairs(table, self.tokenizer, self.form, recipe.max_tokens)
 
     def targets(self, pairs: Pairs) -> Ints:
-        """Return the tokens of all answers of each conversation, without the beginnings of their lines."""
-        total = np.concatenate([[0], np.cumsum(np.diff(pairs.bounds) - pairs.before)])
-        targets: Ints = total[pairs.answer + 1] - total[pairs.first + 1]
-        return targets
-
-    def batch(self, pairs: Pairs, rows: Ints) -> Batch:
-        """Return the conversations, padded at the right."""
-        begin = pairs.bounds[pairs.first[rows]]
-        places, there = stretches(begin, pairs.bounds[pairs.answer[rows] + 1] - begin, len(pairs.tokens))
-        tokens, turns = pairs.tokens[places], pairs.turn_of[places]
-        answers = (turns > pairs.first[rows][:, None]) & (places - pairs.bounds[turns] >= pairs.before[turns])
-        ids, targets = np.where(there, tokens, self.padding), np.where(there & answers, tokens, IGNORED)
-        return {"input_ids": as_ids(ids), "attention_mask": as_ids(there), "targets": as_ids(targets)}
+        """Return the tokens of all answers of each conversation."""
+        return pairs.later_tokens
 
 
 class Seq2SeqTask(PromptTask):

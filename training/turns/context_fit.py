@@ -238,7 +238,8 @@ def fit_context(
         )
         rates.step()
         progress.update, progress.seconds = progress.update + 1, time.perf_counter() - begun
-    merge_adapters(net)
+    if settings.lora_rank:
+        merge_adapters(net)
     return net
 
 
