@@ -21,6 +21,7 @@ from edos_dataset.releases.formats.records import Dialogue as Given
 from edos_dataset.releases.formats.selection import Selection
 from edos_dataset.releases.formats.sources import check_source, is_saved, read_labelled
 from edos_dataset.releases.own_folders import files_of, labelled_schema, source_configs
+from edos_dataset.releases.views import cuts_of
 from edos_dataset.runs.folder import FolderError
 from edos_dataset.runs.stores.paths import place_of, readable
 
@@ -230,16 +231,13 @@ def _of_file(path: Path, split: str, labels: LabelSet | None, min_certainty: flo
 
 
 def _certain_parts(dialogues: Iterable[Dialogue], least: float) -> Iterator[Dialogue]:
-    """Yield dialogues cut where the boundary before a turn is less certain, or unknown, and behind a first turn that is
-    less certain to be speech (books); single turns are left out.
+    """Yield dialogues cut where their turns are less certain (`cuts_of`); single turns are left out.
 
     The first part keeps the id; another one has the number of its first turn, from 0, behind it.
     """
     for dialogue in dialogues:
         turns = dialogue.turns
-        cuts = [place for place, turn in enumerate(turns) if place and (turn.certainty or 0) < least]
-        if turns and (first := turns[0].certainty) is not None and first < least:
-            cuts = sorted({1, *cuts})
+        cuts = cuts_of([turn.certainty for turn in turns], least)
         for start, stop in pairwise([0, *cuts, len(turns)]):
             if stop - start > 1:
                 name = f"{dialogue.id}+{start}" if start else dialogue.id

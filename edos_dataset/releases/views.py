@@ -137,13 +137,24 @@ def _turn_of(given: "Mapping[str, Any]") -> dict[str, Any]:
 
 def _begins(turns: Sequence[Mapping[str, Any]], least: float | None) -> list[int]:
     """Return for each turn the place of the one with which its context begins, given the least certainty."""
+    cuts = set() if least is None else set(cuts_of([turn.get("certainty") for turn in turns], least))
     begins: list[int] = []
-    first = turns[0].get("certainty") if turns else None  # of books: that it is speech
-    for place, turn in enumerate(turns):
-        cut = not place or (least is not None and (turn.get("certainty") or 0) < least)
-        cut |= place == 1 and least is not None and first is not None and first < least
-        begins.append(place if cut else begins[-1])
+    for place in range(len(turns)):
+        begins.append(place if not place or place in cuts else begins[-1])
     return begins
+
+
+def cuts_of(certainties: Sequence[float | None], least: float) -> list[int]:
+    """Return before which turns of a dialogue to cut, ascending: where the boundary is less certain, or unknown, and
+    behind a first turn that is less certain to be speech (books).
+
+    Args:
+        certainties: of the turns; that of the first may be None.
+        least: smallest certainty that stays, 0 to 1.
+    """
+    unsure = [(certainty or 0) < least for certainty in certainties]
+    first = bool(certainties) and certainties[0] is not None and unsure[0]
+    return [place for place in range(1, len(unsure)) if unsure[place] or (place == 1 and first)]
 
 
 def flat_rows(
