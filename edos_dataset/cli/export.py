@@ -24,7 +24,8 @@ def export(
         str,
         typer.Option(
             help="Form: `messages` (chats for TRL), `sharegpt`, `pairs` (context and response), `flat` (the same, with "
-            "the first turns), `csv` and `parquet` (a row for each turn), `srt`, `vtt`, `ass`, `ssml`.",
+            "the first turns), `csv` and `parquet` (a row for each turn), "
+            "`script` (a row for each speech and each narration), `srt`, `vtt`, `ass`, `ssml`.",
             show_default=False,
         ),
     ],

@@ -73,7 +73,8 @@ def export(
         run: a folder that this package wrote, a file of `label` or `segment` or any other file of dialogues, a saved
             dataset, or one on the Hub, "NAMESPACE/NAME".
         to: "messages" or "sharegpt", a row for each chat; "pairs" or "flat", a row for each labelled turn with those
-            before it; "csv" or "parquet", a row for each turn; "srt", "vtt" or "ass", a file for each film; "ssml".
+            before it; "csv" or "parquet", a row for each turn; "script", a row for each speech and each
+            piece of narration of a book; "srt", "vtt" or "ass", a file for each film; "ssml".
         out: output file, whose suffix says its format, and which has all splits, with a column `split`; "{split}" in
             its name makes one file for each split; "-" is standard output. For subtitles and SSML of several films, a
             folder.

@@ -36,7 +36,7 @@ _FACTS = {
     "certainty": "certainty",
 }
 _OF_A_TURN = (
-    *("text", "speaker", "speaker_id", "addressee", "start", "end", "manner", "narration"),
+    *("text", "speaker", "speaker_id", "addressee", "start", "end", "manner", "narration", "narration_at"),
     *("label", "confidence", "top", "certainty"),
 )
 _OF_A_DIALOGUE = (
@@ -277,6 +277,7 @@ def _turn(turn: Mapping[str, Any], names: Sequence[str]) -> Turn:
         extra={"speaker_id": turn["speaker_id"]} if "speaker_id" in turn else {},
         manner=turn.get("manner"),
         addressee=turn.get("addressee"),
+        narration_at=turn.get("narration_at"),
     )
 
 
@@ -311,10 +312,11 @@ def _of_extra(text: str, extra: dict[str, Any]) -> Turn:
     speaker = next((extra.pop(name) for name in ("speaker", "role", "from") if name in extra), None)
     start, end = (_number(extra.pop(name)) if _is_number(extra.get(name)) else None for name in ("start", "end"))
     narration, manner, addressee = (_text(extra.pop(name, None)) for name in ("narration", "manner", "addressee"))
-    label_facts = _text(label), confidence, ranked
-    return Turn(
-        text, _text(speaker), start, end, *label_facts, narration, extra=extra, manner=manner, addressee=addressee
-    )
+    places = extra.pop("narration_at", None)
+    if not (isinstance(places, list) and all(isinstance(place, int) and place >= 0 for place in places)):
+        places = None
+    said = {"manner": manner, "addressee": addressee, "narration_at": places}
+    return Turn(text, _text(speaker), start, end, _text(label), confidence, ranked, narration, extra=extra, **said)
 
 
 def _taken(extra: dict[str, Any], name: str) -> Any:  # noqa: ANN401 - any JSON

@@ -7,15 +7,16 @@ from functools import lru_cache
 from xml.sax.saxutils import escape, quoteattr
 
 from edos_dataset.exports.films import Film
-from edos_dataset.exports.records import Dialogue, Turn
+from edos_dataset.exports.records import NARRATOR, Dialogue, Turn
 from edos_dataset.label_sets import load_label_set
 from edos_dataset.label_sets.label_set import LabelSet
+from edos_dataset.segmentation.sentences import split_sentences
 
 EMOTIONS = ("express-as", "prosody", "none")
 """How emotions are written."""
 
 _UNFIT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_END = re.compile(r"(?<=[.!?…])([\"'”’)\]]*)\s+(?=[\"'“‘(\[¿¡]*[^\W\d_])")
+_SPOKEN = re.compile(r"[^\W_]")
 _FAMILIES = "ekman7"
 _STYLES = {
     "anger": "angry", "disgust": "disgruntled", "fear": "fearful", "joy": "cheerful", "sadness": "sad",
@@ -36,9 +37,6 @@ _VOICES = {
     "shouting": re.compile(r"\b(?:shout|yell|roar|bellow|scream|shriek)", re.IGNORECASE),
 }
 """Style → the words about the voice that mean it; it is truer than that of a label."""
-
-NARRATOR = "narrator"
-"""The speaker of what the narrator of a book says."""
 
 
 def cast_of(voices: Sequence[str]) -> tuple[list[str], dict[str, str]]:
@@ -99,9 +97,10 @@ class Speech:
     def _turns(self, dialogue: Dialogue) -> Iterator[str]:
         for place, turn in enumerate(dialogue.turns):
             voice = self._voice(turn.speaker or f"speaker {place % 2 + 1}")
-            yield _spoken(voice, turn.text, *self._emotion(turn))
-            if turn.narration and turn.narration.strip():
-                yield _spoken(self.cast.get(NARRATOR, NARRATOR), turn.narration)
+            narrator, emotion = self.cast.get(NARRATOR, NARRATOR), self._emotion(turn)
+            for text, narrated in turn.pieces():
+                if _SPOKEN.search(text):
+                    yield _spoken(narrator, text) if narrated else _spoken(voice, text, *emotion)
 
     def _voice(self, speaker: str) -> str:
         if (own := self.cast.get(speaker.lower())) is not None:
@@ -131,8 +130,8 @@ TAIL = "</speak>\n"
 
 
 def _spoken(voice: str, text: str, before: str = "", after: str = "") -> str:
-    parts = _END.sub(r"\1\n", " ".join(_fit(text).split())).split("\n")
-    sentences = "".join(f"<s>{escape(part)}</s>" for part in parts if part)
+    parts = split_sentences(" ".join(_fit(text).split()))
+    sentences = "".join(f"<s>{escape(part)}</s>" for part in parts)
     return f"<voice name={quoteattr(_fit(voice))}>{before}<p>{sentences}</p>{after}</voice>"
 
 

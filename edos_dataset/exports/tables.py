@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from edos_dataset.exports.dialogues import Shape
-from edos_dataset.exports.records import Dialogue
+from edos_dataset.exports.records import NARRATOR, Dialogue
 from edos_dataset.releases.formats.faults import Findings
 from edos_dataset.releases.formats.writers import write_rows
 from edos_dataset.releases.views import Said, chat_of, merged, message_of
@@ -146,8 +146,24 @@ def turn_rows(dialogue: Dialogue, settings: Settings) -> Iterator[Row]:
         yield {**dialogue.extra, **turn.extra, **row}
 
 
+def script_rows(dialogue: Dialogue, settings: Settings) -> Iterator[Row]:
+    """Yield a row for each piece of a book that one voice says, in its order: speech and narration apart."""
+    for turn, row in zip(dialogue.turns, turn_rows(dialogue, settings), strict=True):
+        row.pop("narration", None)
+        narrated = {name: None for name in row if name.startswith(_OF_SPEECH)} | {"speaker": NARRATOR}
+        for piece in turn.pieces():
+            if piece.text:
+                yield {**row, **(narrated if piece.narrated else {}), "text": piece.text}
+
+
 _NAMES = {"document": "document_id"}
+_OF_SPEECH = ("speaker", "addressee", "manner", "label", "confidence")
 _SCORES = ("addressee", "manner", "narration", "label", "confidence")
+
+
+def _script_columns(settings: Settings) -> dict[str, pa.DataType]:
+    columns = _turn_columns(settings)
+    return {name: kind for name, kind in columns.items() if name != "narration"}
 
 
 def _turn_columns(settings: Settings) -> dict[str, pa.DataType]:
@@ -202,6 +218,7 @@ FORMS: Mapping[str, Form] = {
     "flat": Form(flat_rows, _flat_columns, _PAIRS),
     "csv": Form(turn_rows, _turn_columns, ("csv", "tsv", "xlsx")),
     "parquet": Form(turn_rows, _turn_columns, ("parquet",)),
+    "script": Form(script_rows, _script_columns, _PAIRS),
 }
 """The forms of rows by their names on the command line."""
 

@@ -216,6 +216,7 @@ def _book_dialogues(labels: Labels | None) -> "Features":
         "addressee": _value("string"),
         "manner": _value("string"),
         "narration": _value("string"),
+        "narration_at": list_of(_value("int32")),
         "certainty": _value("float32"),
         **(_label_fields(labels) if labels else {}),
     }

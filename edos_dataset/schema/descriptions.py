@@ -69,7 +69,10 @@ _BOOKS = {
     "turns.speaker_id": "number of the character in the book, from 0, the same for all names of theirs, or null",
     "turns.addressee": "to whom it is said, or null",
     "turns.manner": "how it is said, in the author's words (`angrily`), separated by semicolons, or null",
-    "turns.narration": "the narration between and after its quotations, or null",
+    "turns.narration": (
+        "the narration since the turn before, between its quotations and behind them, a line each, or null"
+    ),
+    "turns.narration_at": "for each of these lines, how many characters of the text are said before it, or null",
     "turns.certainty": (
         "probability that the turn is one person's speech, and another person's than the turn before, 0 to 1, or null"
     ),

@@ -274,7 +274,9 @@ BOOK_TURN = pa.struct(
         "speaker_id": pa.int32(),  # number of the character in the book, from 0, or null
         "addressee": pa.string(),  # to whom it is said, or null
         "manner": pa.string(),  # how it is said, in the author's words ("angrily"), or null
-        "narration": pa.string(),  # narration between and after its quotations, or null
+        # narration before, between and after its quotations, a line each, or null
+        "narration": pa.string(),
+        "narration_at": pa.list_(pa.int32()),  # the number of characters of the text before each of these lines
         "certainty": pa.float32(),  # it is one person's speech, and another's than the turn before
     }
 )

@@ -309,6 +309,12 @@ def _sentences(run: list[Line], habits: Habits) -> Iterator[Line]:
         start = boundary
 
 
+def split_sentences(text: str) -> list[str]:
+    """Return the sentences of a text, given without line breaks."""
+    ends = [match.end() for match in _BOUNDARY.finditer(text) if _ends_sentence(text, match, True)]
+    return [text[start:stop].strip() for start, stop in pairwise([0, *ends, len(text)])]
+
+
 def _last_before(begins: Sequence[int], place: int, limit: int) -> int:
     """Return the last line, from `place` on, that begins before a limit; the first one always does."""
     while place + 1 < len(begins) and begins[place + 1] < limit:

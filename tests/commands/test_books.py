@@ -196,6 +196,7 @@ def test_load_dataset_reads_it(english, german, tmp_path):
         "addressee",
         "manner",
         "narration",
+        "narration_at",
         "certainty",
     }
 

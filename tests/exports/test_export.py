@@ -287,6 +287,41 @@ def test_a_book_becomes_a_script_for_a_full_cast(tmp_path):
     assert (rows[0]["manner"], rows[0]["addressee"], rows[0]["narration"]) == ("whispered", "Tom", "She rose.")
 
 
+_NARRATED = {"text": "Sit, Mr. Hill. It is late.", "speaker": "Ann", "label": "sad"}
+
+
+@pytest.mark.parametrize(
+    ("narration", "places", "heard"),
+    [
+        ("She rose.", [0], ["narrator: She rose.", "Ann: Sit, Mr. Hill.|It is late."]),
+        ("she said,", [14], ["Ann: Sit, Mr. Hill.", "narrator: she said,", "Ann: It is late."]),
+        ("So.\nshe said.", [0, 26], ["narrator: So.", "Ann: Sit, Mr. Hill.|It is late.", "narrator: she said."]),
+        (
+            "said Ann.\nShe sat.",
+            [4, 4],
+            ["Ann: Sit,", "narrator: said Ann.", "narrator: She sat.", "Ann: Mr. Hill.|It is late."],
+        ),
+        (".", [4], ["Ann: Sit,", "Ann: Mr. Hill.|It is late."]),
+        ("said Ann.", None, ["Ann: Sit, Mr. Hill.|It is late.", "narrator: said Ann."]),
+        ("said Ann.", [4, "5"], ["Ann: Sit, Mr. Hill.|It is late.", "narrator: said Ann."]),
+    ],
+)
+def test_narration_stands_where_the_book_has_it(tmp_path, narration, places, heard):
+    turns = [{**_NARRATED, "narration": narration, "narration_at": places}]
+    (tmp_path / "a.jsonl").write_text(json.dumps({"id": "a", "turns": turns}))
+    edos_dataset.export(tmp_path / "a.jsonl", to="ssml", out=tmp_path / "a.ssml")
+    voices = etree.parse(str(tmp_path / "a.ssml")).iter("{*}voice")
+    spoken = [(voice.get("name"), "|".join(sentence.text for sentence in voice.iter("{*}s"))) for voice in voices]
+    assert [f"{name}: {text}" for name, text in spoken] == heard
+    edos_dataset.export(tmp_path / "a.jsonl", to="script", out=tmp_path / "a.csv")
+    rows = list(csv.DictReader((tmp_path / "a.csv").open()))
+    assert [f"{row['speaker']}: {row['text']}" for row in rows if row["text"] != "."] == [
+        line.replace("|", " ") for line in heard
+    ]
+    assert {(row["speaker"], row["label"]) for row in rows} <= {("narrator", ""), ("Ann", "sad")}
+    assert "narration" not in rows[0]
+
+
 @pytest.mark.parametrize("voice", ["=Ava", "Ann=", " "])
 def test_a_voice_needs_its_name(voice):
     with pytest.raises(ValueError, match="expected VOICE or SPEAKER=VOICE"):

@@ -22,7 +22,7 @@ from edos_dataset.segmentation.books.characters import Cast
 from edos_dataset.segmentation.books.rules import Rules
 from edos_dataset.segmentation.books.scenes import DECAY, REACH, Scene, scene_of
 from edos_dataset.segmentation.books.speakers import same_name
-from edos_dataset.segmentation.books.turns import Turn
+from edos_dataset.segmentation.books.speech import Turn
 
 
 def neighbour_probabilities(scene: Scene, probabilities: Floats, shape: tuple[int, int]) -> Floats:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from edos_dataset.segmentation.books.rules import Rule, Rules, Table, small_words
 from edos_dataset.segmentation.books.speakers import Speaker, mentions, subject_of, tag_before
-from edos_dataset.segmentation.books.turns import Turn, differ, same
+from edos_dataset.segmentation.books.speech import Turn, differ, same
 
 _SHORT = 150  # characters of a paragraph that says no more than an answer
 _REACH = 4  # turns on each side of a boundary between which two people are assumed to alternate

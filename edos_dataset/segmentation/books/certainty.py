@@ -1,16 +1,11 @@
 """The certainty of a turn: every guess in it makes it less certain.
 
-At each place the best guess is taken, and what was guessed is kept beside it (`turns.Turn.doubts`). How many turns with
+At each place the best guess is taken, and what was guessed is kept beside it (`Turn.doubts`). How many turns with
 a guess of a kind are right was counted in the 23 novels of the Project Dialogism Novel Corpus, of which people have
 marked all quotations and their speakers (`evaluation/novels.py`).
 """
 
-from typing import TYPE_CHECKING
-
-from edos_dataset.segmentation.books.speech import Doubt
-
-if TYPE_CHECKING:
-    from edos_dataset.segmentation.books.turns import Turn
+from edos_dataset.segmentation.books.speech import Doubt, Turn
 
 _WITHOUT = 0.985  # fraction of right turns without any guess, whose errors nothing shows
 
@@ -39,7 +34,7 @@ RIGHT = {
 """Guess → fraction of right turns among those with it alone, relative to those without any."""
 
 
-def certainty_of_turn(turn: "Turn", place: int, speakers_known: bool) -> float:
+def certainty_of_turn(turn: Turn, place: int, speakers_known: bool) -> float:
     """Return the probability that a turn is right, 0 to 1: speech of one person, who is not that of the turn before, if
     there is one. Where the book itself states who speaks, nothing is guessed.
 

@@ -11,8 +11,8 @@ from edos_dataset.segmentation.books.marked import is_marked_throughout, marked_
 from edos_dataset.segmentation.books.paragraphs import Parts, Styles, parts_of, style_names, styles_of
 from edos_dataset.segmentation.books.rules import Rule, Rules, Table, small_words
 from edos_dataset.segmentation.books.speakers import Speaker, lead_in, leads_in_unspoken, tag_before
-from edos_dataset.segmentation.books.speech import Doubt, Extraction, Utterance
-from edos_dataset.segmentation.books.turns import Turn, differ, same, turns_of
+from edos_dataset.segmentation.books.speech import Doubt, Extraction, Turn, Utterance, differ, same
+from edos_dataset.segmentation.books.turns import turns_of
 from edos_dataset.sources.books.book import CONTENTS, HEADING, PARAGRAPH, SPEECH, VERSE, Block
 
 LONGEST = 400
@@ -151,7 +151,7 @@ class _Conversations:
             self.gap.over |= _separates_scenes(block.text)
             return
         if parts is not None and self._continues(turns[0], parts):
-            _extend(self.turns[-1], turns.pop(0))
+            self.turns[-1].go_on(turns.pop(0))
         for turn in turns:
             self.add(turn)
 
@@ -191,22 +191,14 @@ class _Conversations:
 
 
 def _utterance(turn: Turn, place: int, rules: Rules) -> Utterance:
-    narration = " ".join(filter(None, turn.narration)) or None
+    ends = turn.ends()
+    narrated = [*((0, text) for text in turn.gap if place), *turn.narrated]
+    narration = "\n".join(text for _, text in narrated) or None
     certainty = certainty_of_turn(turn, place, rules.learned_speakers)
     manner = manner_of(turn.lead, turn.narration, turn.verbs, rules) if turn.verbs else None
     speaker = turn.name, turn.character, turn.addressee
-    return Utterance(turn.text(), tuple(turn.paragraphs), *speaker, manner, narration, certainty)
-
-
-def _extend(before: Turn, turn: Turn) -> None:
-    """Add a paragraph that continues a turn."""
-    before.texts += turn.texts
-    before.paragraphs += turn.paragraphs
-    before.narration += turn.narration
-    before.name, before.person = before.name or turn.name, before.person or turn.person
-    before.verbs += turn.verbs
-    before.doubts += turn.doubts
-    before.tail, before.open = turn.tail, turn.open
+    places = tuple(ends[quotes] for quotes, _ in narrated) or None
+    return Utterance(turn.text(), tuple(turn.paragraphs), *speaker, manner, narration, places, certainty)
 
 
 def _separates_scenes(text: str) -> bool:
@@ -287,23 +279,13 @@ def _joined(turns: Sequence[Turn], gaps: Sequence[Gap], rules: Rules) -> tuple[l
         if found and _one_person(found[-1], gap, turn, rules):
             if not same(found[-1], turn, rules):
                 turn.doubts.append(Doubt.JOINED)
-            _join(found[-1], gap, turn)
+            for text in gap.texts:
+                found[-1].tell(text)
+            found[-1].go_on(turn)
         else:
             found.append(turn)
             between.append(gap)
     return found, between
-
-
-def _join(before: Turn, gap: Gap, turn: Turn) -> None:
-    """Add to a turn what the same person says behind a gap."""
-    before.narration += gap.texts
-    before.texts += turn.texts
-    before.narration += turn.narration
-    before.paragraphs += [number for number in turn.paragraphs if number > before.paragraphs[-1]]
-    before.name, before.person = before.name or turn.name, before.person or turn.person
-    before.tail = turn.tail
-    before.verbs += turn.verbs
-    before.doubts += turn.doubts
 
 
 @dataclass(slots=True)

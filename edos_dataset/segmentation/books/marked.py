@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from edos_dataset.segmentation.books.paragraphs import Parts
 from edos_dataset.segmentation.books.rules import Rules
-from edos_dataset.segmentation.books.turns import ANOTHER_SPEAKER, Quote, Turn, begun, finish, go_on
+from edos_dataset.segmentation.books.speech import Turn
+from edos_dataset.segmentation.books.turns import ANOTHER_SPEAKER, Quote, begun, finish, go_on
 from edos_dataset.sources.books.book import Block, Said
 
 _OPENING, _CLOSING = '"“”„‟«»‹›—–― ', '"“”«»‹› '

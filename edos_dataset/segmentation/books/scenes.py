@@ -15,7 +15,7 @@ import numpy as np
 from edos_dataset.arrays import Floats
 from edos_dataset.segmentation.books.characters import Cast, Character
 from edos_dataset.segmentation.books.rules import Rules
-from edos_dataset.segmentation.books.turns import Turn
+from edos_dataset.segmentation.books.speech import Turn
 
 _EARLIER, _LAST, _LEAD, _SPEECH, _NARRATION = range(5)
 """Where a name stands: in paragraphs of narration before the turn, the last of these, narration before it in its own

@@ -213,19 +213,8 @@ def _ids(document: str, dialogues: Iterable[Sequence[Utterance]]) -> list[str]:
 
 def _turns(dialogues: Sequence[Sequence[Utterance]]) -> pa.ListArray:
     utterances = [utterance for dialogue in dialogues for utterance in dialogue]
-    paragraphs = [utterance.paragraphs for utterance in utterances]
-    numbers = np.fromiter((number for each in paragraphs for number in each), np.int32)
-    ends = np.cumsum([0, *map(len, paragraphs)])
-    columns = {
-        "text": [utterance.text for utterance in utterances],
-        "sentence_ids": pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.array(numbers)),
-        "speaker": [utterance.speaker for utterance in utterances],
-        "speaker_id": pa.array([utterance.character for utterance in utterances], pa.int32()),
-        "addressee": pa.array([utterance.addressee for utterance in utterances], pa.string()),
-        "manner": pa.array([utterance.manner for utterance in utterances], pa.string()),
-        "narration": [utterance.narration for utterance in utterances],
-        "certainty": pa.array([utterance.certainty for utterance in utterances], pa.float32()),
-    }
     if not utterances:
         return empty_lists(len(dialogues), BOOK_TURN)
+    fields = zip(BOOK_TURN, zip(*utterances, strict=True), strict=True)  # in the order of those of Utterance
+    columns = {each.name: pa.array(values, each.type) for each, values in fields}
     return nest(np.cumsum([0, *map(len, dialogues)]), BOOK_TURN, columns)

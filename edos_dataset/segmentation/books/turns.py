@@ -5,12 +5,11 @@ Tables of rules decide, `IS_SPEECH` and `ANOTHER_SPEAKER`; they read a quote wit
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from edos_dataset.segmentation.books.paragraphs import Parts
 from edos_dataset.segmentation.books.rules import Rule, Rules, Table, small_words
-from edos_dataset.segmentation.books.speakers import Speaker, same_name, tag_after, tag_before
-from edos_dataset.segmentation.books.speech import Doubt
+from edos_dataset.segmentation.books.speakers import Speaker, tag_after, tag_before
+from edos_dataset.segmentation.books.speech import Doubt, Turn, differ, same
 
 _ENDS = frozenset(".!?…,;:—–-")
 _SENTENCE_ENDS = frozenset(".!?…")
@@ -18,99 +17,11 @@ _LETTER = re.compile(r"[^\W_]")
 _NUMERAL = re.compile(r"[IVXLC\d]+\.?[ —–-]*")  # of a chapter, between dashes
 _RUN_IN = re.compile(r"[.!?…] *(?:--|—|–)$")
 _CLAUSE_END = re.compile(r"[,;:.!?]")
-_ATTACHED = frozenset(".,;:!?…)")
 _NEAR = 70  # characters of narration in which a word says what a quote is
 _FAR = 250  # the same, of a lead-in
 _CAPITAL = re.compile("[A-ZÀ-ÖØ-ÞŐŰ]")
 _NEW_SENTENCE = re.compile(rf"[.!?…] \W{{0,2}}{_CAPITAL.pattern}")
 _BETWEEN_TURNS = frozenset(("", "—", "–", "--", "-"))
-
-
-@dataclass(slots=True)
-class Turn:
-    """What one person says, as far as its paragraphs show.
-
-    Attributes:
-        texts: speech, a text a quote.
-        paragraphs: numbers of its blocks.
-        narration: between and after its quotes.
-        name: of the speaker; None where unknown.
-        person: as in `rules.Rules.pronouns`; None where unknown.
-        verbs: of saying beside it.
-        lead: narration before it in its paragraph.
-        tail: narration after it in its paragraph.
-        open: its last quote is not closed.
-        further: the tag beside its first quote says that the speaker continues.
-        doubts: what was guessed of it and of the narration before it.
-        gap: paragraphs of narration before it.
-        given: the book itself states its speaker, as a play does.
-        character: number of its speaker; None where unknown.
-        addressee: name of the person to whom it is said; None where unknown.
-    """
-
-    texts: list[str]
-    paragraphs: list[int]
-    narration: list[str] = field(default_factory=list)
-    name: str | None = None
-    person: str | None = None
-    verbs: list[str] = field(default_factory=list)
-    lead: str = ""
-    tail: str = ""
-    open: bool = False
-    further: bool = False
-    doubts: list[Doubt] = field(default_factory=list)
-    gap: Sequence[str] = ()
-    given: bool = False
-    character: int | None = None
-    addressee: str | None = None
-
-    def attribute(self, speaker: Speaker | None) -> None:
-        """Add what a tag says of the speaker; what is known stays."""
-        if speaker is None:
-            return
-        self.verbs.append(speaker.verb)
-        if self.name is None and (self.person is None or speaker.person in (None, self.person)):
-            self.name = speaker.name
-        self.person = self.person or speaker.person
-
-    def text(self) -> str:
-        """Return its words: the quotes joined by spaces, marks attached."""
-        joined, *others = self.texts
-        for text in others:
-            joined += text if text[0] in _ATTACHED and text[:2] != ".." else f" {text}"
-        return joined
-
-    def words(self, few: int) -> int:
-        """Return how many words it has; 0, uncounted, where it can have no more than a few."""
-        most = sum(map(len, self.texts)) + len(self.texts)
-        return len(self.text().split()) if most > 2 * few else 0  # each has a letter and a space, if one is added
-
-
-def differ(one: Turn | Speaker, other: Turn | Speaker, rules: Rules) -> bool:
-    """Return whether two are certainly different people."""
-    if (stated := _stated_same(one, other)) is not None:
-        return not stated
-    if one.name and other.name and not same_name(one.name, other.name, rules):
-        return True
-    if one.person and other.person and one.person != other.person:
-        return True
-    return (one.person == "i" and bool(other.name)) or (other.person == "i" and bool(one.name))
-
-
-def same(one: Turn | Speaker, other: Turn | Speaker, rules: Rules) -> bool:
-    """Return whether two are certainly one person: of one name, or both "I"."""
-    if (stated := _stated_same(one, other)) is not None:
-        return stated
-    if one.name and other.name:
-        return same_name(one.name, other.name, rules)
-    return one.person == other.person == "i"
-
-
-def _stated_same(one: Turn | Speaker, other: Turn | Speaker) -> bool | None:
-    """Return whether a book states one speaker for two turns; None where it does not state both."""
-    if isinstance(one, Turn) and isinstance(other, Turn) and one.given and other.given and one.name and other.name:
-        return one.name.casefold() == other.name.casefold()
-    return None
 
 
 class Quote:
@@ -427,9 +338,11 @@ def _turns_beside_narration(parts: Parts, number: int, rules: Rules) -> list[Tur
 def begun(quote: Quote, number: int) -> Turn:
     """Return the turn that a quote begins in the block of a number."""
     before, lead, tag = quote.before, quote.lead, quote.tag
-    if before and quote.turns:
-        quote.turns[-1].narration.append(before)
     turn = Turn([quote.speech], [number], lead=before)
+    if before and quote.turns:
+        quote.turns[-1].tell(before)
+    elif before:
+        turn.narrated.append((0, before))
     if lead is not None or tag is not None:
         turn.further = _continues_by_tag(lead, quote.rules) or _continues_by_tag(tag, quote.rules)
         turn.attribute(lead)
@@ -443,7 +356,7 @@ def go_on(turn: Turn, quote: Quote) -> None:
     """Add a quote to the turn of the quote before it in the paragraph."""
     speech, before, lead, tag = quote.speech, quote.before, quote.lead, quote.tag
     if before:
-        turn.narration.append(before)
+        turn.tell(before)
         if _CAPITAL.match(before) or _NEW_SENTENCE.search(before):
             _doubt_over_sentence(turn, lead, tag, quote.rules)
         turn.texts[-1] = _punctuated(turn.texts[-1], before, quote)
@@ -458,7 +371,7 @@ def finish(turns: Sequence[Turn], after: str) -> None:
     if turns:
         turns[-1].tail = after
         if after:
-            turns[-1].narration.append(after)
+            turns[-1].tell(after)
 
 
 def _punctuated(text: str, narration: str, quote: Quote) -> str:

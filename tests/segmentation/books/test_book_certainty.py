@@ -7,9 +7,8 @@ from edos_dataset.schema.tables import READ_BOOKS
 from edos_dataset.segmentation.books.certainty import RIGHT, certainty_of_turn
 from edos_dataset.segmentation.books.extraction import Speech, extract
 from edos_dataset.segmentation.books.rules import load_rules
-from edos_dataset.segmentation.books.speech import Doubt, Extraction
+from edos_dataset.segmentation.books.speech import Doubt, Extraction, Turn
 from edos_dataset.segmentation.books.stages import FindDialogues, KeepSure
-from edos_dataset.segmentation.books.turns import Turn
 from edos_dataset.sources.books.book import Block
 
 TALK = ["“Will you come?” asked Tom.", "“I will come,” said Ann."]

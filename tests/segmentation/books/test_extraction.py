@@ -180,11 +180,38 @@ def test_names_lead_in_before_speech() -> None:
 
 
 def test_narration_is_kept_apart() -> None:
-    """What the narrator says between and after the quotes is beside the utterance."""
+    """What the narrator says between and after the quotes is beside the utterance, with its place in it."""
     (dialogue,) = of(["“Yes,” said Tom, “let us go.” He rose.", "“Wait.”"]).dialogues
-    assert dialogue[0].narration == "said Tom, He rose."
-    assert dialogue[1].narration is None
+    assert dialogue[0].narration == "said Tom,\nHe rose."
+    assert dialogue[0].narration_at == (len("Yes,"), len("Yes, let us go."))
+    assert dialogue[1].narration is None and dialogue[1].narration_at is None
     assert [utterance.paragraphs for utterance in dialogue] == [(0,), (1,)]
+
+
+_TOLD = {
+    "before the speech": (["Tom rose and said: “Yes.”", "“Wait.”"], [["0 Tom rose and said:"], []]),
+    "a paragraph before it": (
+        ["“Come!” said Tom.", "“No,” said Ann.", "It was cold.", "“Now,” said Tom."],
+        [["5 said Tom."], ["3 said Ann."], ["0 It was cold.", "4 said Tom."]],
+    ),
+    "between two people": (["“Yes?” asked Tom, and Ann replied, “No.”"], [["4 asked Tom, and Ann replied,"], []]),
+    "within the speech of one": (
+        ["“I am tired,” said Ann.", "She sat. Then Ann said: “And hungry.” She ate.", "“So am I,” said Tom."],
+        [["11 said Ann.", "11 She sat. Then Ann said:", "23 She ate."], ["8 said Tom."]],
+    ),
+    "in a paragraph that continues": (
+        ["“It is late.", "“We go,” said Tom, “now.”", "“Yes.”"],
+        [["18 said Tom,"], []],
+    ),
+}
+
+
+@pytest.mark.parametrize(("paragraphs", "told"), _TOLD.values(), ids=_TOLD)
+def test_narration_has_its_place_in_the_speech(paragraphs: list[str], told: list[list[str]]) -> None:
+    """Each piece of narration is told once, behind as many characters of the speech as in the book."""
+    (dialogue,) = of(paragraphs).dialogues
+    found = [list(zip(each.narration_at or (), (each.narration or "").split("\n"), strict=False)) for each in dialogue]
+    assert [[f"{place} {text}" for place, text in each] for each in found] == told
 
 
 def test_one_person_alone_is_no_dialogue() -> None:

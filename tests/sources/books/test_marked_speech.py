@@ -105,7 +105,7 @@ def test_marks_are_certain() -> None:
     assert len(found.dialogues[0]) == 4 and {turn.certainty for turn in found.dialogues[0]} == {0.985}
     first, second, third, _ = (turn.character for turn in found.dialogues[0])
     assert first == third != second is not None
-    assert found.dialogues[0][1].narration == "he said, and rose."
+    assert found.dialogues[0][1].narration == "he said, and rose.\nHe read “No entry” on the gate."
 
 
 def test_a_few_marks_do_not_silence_the_others() -> None:
