@@ -241,6 +241,14 @@ LabelMapOption = Annotated[
         show_default="none",
     ),
 ]
+Priors = Annotated[
+    str | None,
+    typer.Option(
+        help="How often each label is expected, by which the answers are weighed: `films`, `crowd`, `none` for every "
+        "label alike, or a file of shares (JSON, YAML, or CSV with the columns `label` and `share`).",
+        show_default="the model as it is",
+    ),
+]
 History = Annotated[
     int | None,
     typer.Option(

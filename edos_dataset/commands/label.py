@@ -152,6 +152,7 @@ def label(
     label_set: "str | Path | LabelSet | Mapping[str, Any] | Sequence[str] | None" = None,
     label_map: "str | Path | LabelSet | LabelMap | Mapping[str, Any] | None" = None,
     history: int | None = None,
+    priors: "str | Path | Mapping[str, float] | None" = None,
     multi_label: bool = False,
     base_url: str | None = None,
     api_key_env: str | None = None,
@@ -216,6 +217,9 @@ def label(
             dictionary. The probabilities of labels with the same target are summed.
         history: number of earlier turns that a turn is seen with, for models at an endpoint, by default 10, and text
             classifiers of others, by default 0; see `TransformerLabeler`.
+        priors: how often each label is expected, by which the answers are weighed: "films" or "crowd" for the shares of
+            such turns, "none" for every label alike, a file of shares (JSON, YAML, or CSV with the columns label and
+            share), or a dictionary of them; by default the model answers as it is. See `labeling.priors`.
         multi_label: let a model at an endpoint give a turn several labels.
         base_url: address of the endpoint of a model named "openai:MODEL", such as "http://localhost:8000/v1"; by
             default that of the environment, OPENAI_BASE_URL.
@@ -263,7 +267,7 @@ def label(
     announce(progress, f"loading the model {model}")
     chosen: Any = str(model) if isinstance(model, Path) else model
     # The stage converts both to plain data, whatever their type.
-    labels: Any = {"label_set": label_set, "label_map": label_map}
+    labels: Any = {"label_set": label_set, "label_map": label_map, "priors": priors}
     [stage] = at_endpoint(
         [AnnotateDialogues(chosen, device_for(chosen, device), top, batch_tokens, trust_remote_code, **labels)],
         run=shared_run(out),
@@ -281,7 +285,7 @@ def label(
         done = _to_files(dialogues, target, stage, meant, options, shard_turns or shard_turns_of(stage))
     if done is None:
         return Result("label", {})
-    done |= {"model": stage.labeler.source, "label_set": stage.labels.name} | found_in(findings)
+    done |= {"model": stage.source, "label_set": stage.labels.name} | found_in(findings)
     if asked := used([stage], done.pop(UNANSWERED, 0)):
         done["endpoint"] = asked
     remark = remark_on_language(done.get("other_language", 0), done.get("languages_checked", 0), stage)
@@ -444,7 +448,7 @@ def _write_folder(
     [written] = prepare_published(folder, {target: shards}, language, [stage], run.counts, origin, run.engine)
     Manifest(
         source=source.name,
-        model=stage.labeler.identity,
+        model=stage.identity,
         history=histories_of([stage]),
         fingerprint=origin.fingerprint,
         input={"films": len(documents), "files": len(documents), "skipped": []},
@@ -458,6 +462,7 @@ def _write_folder(
 def _flags(stage: AnnotateDialogues) -> str:
     """Return the options of a label set and a map, for a command to repeat."""
     given: dict[str, Any] = {"--label-set": stage.label_set, "--map": stage.label_map, "--history": stage.history}
+    given["--priors"] = stage.priors
     if stage.endpoint is not None:
         given["--base-url"] = stage.endpoint.shown
     given = {option: str(value) if isinstance(value, int) else value for option, value in given.items()}

@@ -9,11 +9,12 @@ import pyarrow as pa
 from edos_dataset.arrays import Floats, nest, unnest
 from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder, limit_blas, limit_threads
 from edos_dataset.label_sets import LabelSet, LabelSetError, with_label_set
-from edos_dataset.labeling.models.base import EmbeddedLabeler, Labeler, TurnEmbedder
+from edos_dataset.labeling.models.base import EmbeddedLabeler, Labeler, TurnEmbedder, shortened
 from edos_dataset.labeling.models.endpoint.labeler import HISTORY, EndpointLabeler
 from edos_dataset.labeling.models.endpoint.settings import PREFIX, Endpoint
 from edos_dataset.labeling.models.labelers import check_labeler, encoder_under, load_labeler, register_labeler
 from edos_dataset.labeling.models.linear import LinearLabeler
+from edos_dataset.labeling.priors import Priors, as_priors, priors_of
 from edos_dataset.labeling.translation import Given, Translation, as_parameter, digest_of, naming, translation_of
 from edos_dataset.labels import LABELS
 from edos_dataset.runs.pipeline import BY_HAND, Stage, Unit, check_ranges
@@ -95,6 +96,8 @@ class LabelTurns(Stage):
         label_map: a label set or a map into which the labels are translated after that; null for none.
         history: number of earlier turns that a turn is seen with, for a model that leaves it open, from 0; null for
             what the model does by itself.
+        priors: how often each label is expected, by which the answers are weighed: "films", "crowd", "none" for every
+            label alike, or `label: share`; null for the model as it is (`labeling.priors`).
         multi_label: let a model at an endpoint give a turn several labels.
         endpoint: where a model `openai:MODEL` is and how it is asked; never read from a recipe.
     """
@@ -107,6 +110,7 @@ class LabelTurns(Stage):
     label_set: Given = None
     label_map: Given = None
     history: int | None = None
+    priors: Given = None
     multi_label: bool = False
     endpoint: Endpoint | None = field(default=None, metadata=BY_HAND)
 
@@ -123,6 +127,11 @@ class LabelTurns(Stage):
             object.__setattr__(self, "model", register_labeler(self.model))
         for name in ("label_set", "label_map"):
             object.__setattr__(self, name, as_parameter(getattr(self, name)))
+        object.__setattr__(self, "priors", as_priors(self.priors))
+        if self.priors is not None and self.model.startswith(PREFIX):
+            raise ValueError(
+                f"--priors weighs probabilities, and {self.model!r} at an endpoint names labels: leave it out"
+            )
         check_ranges(self, top=(1, len(LABELS)), batch_tokens=(1, 1 << 30), history=(0, 1_000))
 
     @property
@@ -133,6 +142,20 @@ class LabelTurns(Stage):
             self.model, self.device, self.batch_tokens, self.trust_remote_code, history, self.endpoint
         )
         return naming(labeler, self.label_set, self.multi_label)
+
+    @property
+    def identity(self) -> str:
+        """Name and digest of everything that affects the probabilities: the labeler's, and the priors if any."""
+        return self.labeler.identity if self._priors is None else self._priors.named(self.labeler.identity)
+
+    @property
+    def source(self) -> str:
+        """The identity as stored in the column `label_source`, with a short digest."""
+        return self.labeler.source if self._priors is None else shortened(self.identity)
+
+    @property
+    def _priors(self) -> Priors | None:
+        return None if self.priors is None else priors_of(self.labeler, self.priors)
 
     @property
     def labels(self) -> LabelSet:
@@ -146,7 +169,7 @@ class LabelTurns(Stage):
     def check(self) -> None:
         """Check the model, its labels and the device."""
         try:
-            _ = self.labels
+            _ = self.labels, self._priors
             check_labeler(self.labeler)
         except LabelSetError:
             raise
@@ -158,7 +181,7 @@ class LabelTurns(Stage):
     def inputs(self) -> dict[str, str]:
         """Return the identity of the model's weights."""
         labels = digest_of(self.labeler, self._translation)
-        return {"model": self.labeler.identity, **({"labels": labels} if labels else {})}
+        return {"model": self.identity, **({"labels": labels} if labels else {})}
 
     def tally(self, table: pa.Table) -> dict[str, int]:
         """Return how many turns have no label, if there are any."""
@@ -167,7 +190,8 @@ class LabelTurns(Stage):
 
     def records(self) -> dict[str, dict[str, Any]]:
         """Return the model's record, keyed by its name in `label_source`."""
-        return {self.labeler.source: self.labeler.record}
+        weighed = {} if self._priors is None else {"priors": self._priors.name}
+        return {self.source: self.labeler.record | weighed}
 
     def __call__(self, table: pa.Table) -> pa.Table:
         """Add labels and scores."""
@@ -198,6 +222,8 @@ class LabelTurns(Stage):
                 probabilities = labeler.on_embeddings(embeddings_of(table), offsets)
             else:
                 probabilities = labeler.predict_proba(dialogues_of(turns.field("text"), offsets))
+        if self._priors is not None:
+            probabilities = self._priors(probabilities)
         answered = np.flatnonzero(~np.isnan(probabilities).any(axis=1))
         translated = self._translation(probabilities[answered], exclusive=labeler.threshold is None)
         if len(answered) == len(turns):
@@ -205,7 +231,11 @@ class LabelTurns(Stage):
         else:
             probabilities = np.full((len(turns), len(self.labels)), np.nan, np.float32)
             probabilities[answered] = translated
-        return offsets, probabilities, _labelled(turns, offsets, probabilities, self.top, labeler)
+        return (
+            offsets,
+            probabilities,
+            _labelled(turns, offsets, probabilities, self.top, self.source, labeler.threshold),
+        )
 
 
 @dataclass(frozen=True)
@@ -229,6 +259,8 @@ class AnnotateDialogues(LabelTurns):
         label_map: a label set or a map into which the labels are translated after that; null for none.
         history: number of earlier turns that a turn is seen with, for a model that leaves it open, from 0; null for
             what the model does by itself.
+        priors: how often each label is expected, by which the answers are weighed: "films", "crowd", "none" for every
+            label alike, or `label: share`; null for the model as it is (`labeling.priors`).
         multi_label: let a model at an endpoint give a turn several labels.
         endpoint: where a model `openai:MODEL` is and how it is asked; never read from a recipe.
     """
@@ -266,7 +298,7 @@ def embeddings_of(table: pa.Table) -> np.ndarray:
 
 
 def _labelled(
-    turns: pa.StructArray, offsets: np.ndarray, probabilities: Floats, top: int, labeler: Labeler
+    turns: pa.StructArray, offsets: np.ndarray, probabilities: Floats, top: int, source: str, threshold: float | None
 ) -> pa.ListArray:
     """Return the turns with label, confidence, the most probable labels (of equal ones the smaller id first), the
     source of the label, and where a turn can have several labels all that it has. A turn whose probabilities are NaN
@@ -277,18 +309,18 @@ def _labelled(
     order = ranks[:, :top]
     ranked = np.take_along_axis(probabilities, order, axis=1)
     ends = np.r_[0, np.cumsum(answered * order.shape[1])]
-    several = labeler.threshold is not None
+    several = threshold is not None
     kind = labelled(turns.type, several)
     columns = {
         **{field.name: turns.field(field.name) for field in kind if field.name not in (*LABEL_FIELDS.names, SEVERAL)},
         "label": pa.array(order[:, 0], mask=~answered),
         "confidence": pa.array(ranked[:, 0], mask=~answered),
         "top": nest(ends, TOP, {"label": order[answered].ravel(), "probability": ranked[answered].ravel()}),
-        "label_source": [labeler.source] * len(turns),
+        "label_source": [source] * len(turns),
     }
-    if labeler.threshold is not None:
+    if threshold is not None:
         all_ranked = np.take_along_axis(probabilities, ranks, axis=1)
-        held = all_ranked >= labeler.threshold
+        held = all_ranked >= threshold
         ends = np.r_[0, np.cumsum(held.sum(axis=1))]
         columns[SEVERAL] = nest(ends, TOP, {"label": ranks[held], "probability": all_ranked[held]})
     return nest(offsets, kind, columns)

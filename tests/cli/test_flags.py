@@ -22,7 +22,7 @@ books: api_key_env base_url concurrency history multi_label price_in price_out t
     address as_json engine files_from force keep_rejects label_map label_set labels language limit max_bad
     model out recipe settings shard split_seed splits trust_remote_code workers
 segment: address engine files_from force language max_bad out pseudonymize scorer threshold workers
-label: api_key_env base_url concurrency history multi_label price_in price_out timeout dry_run
+label: priors api_key_env base_url concurrency history multi_label price_in price_out timeout dry_run
     address batch_tokens column config device engine force form id_column keep_system language label_map label_set
     model one_dialogue out out_encoding out_format pseudonymize revision skip_bad speaker_column split time_column top
     trust_remote_code workers

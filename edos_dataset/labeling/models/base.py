@@ -68,8 +68,7 @@ class Labeler(ABC):
     @property
     def source(self) -> str:
         """Name and short digest, as stored in the column `label_source`."""
-        name, _, digest = self.identity.partition("@")
-        return f"{name}@{digest[:8]}"
+        return shortened(self.identity)
 
 
 class TurnEmbedder(Protocol):
@@ -135,6 +134,12 @@ def history_refused(model: object, context: int | None) -> ValueError:
         f"--history is for models at an endpoint, openai:MODEL, and text classifiers of others; {str(model)!r} sees "
         f"{sees}: leave it out"
     )
+
+
+def shortened(identity: str) -> str:
+    """Return a name and digest with the first 8 digits of the digest: `general-minilm@0123abcd`."""
+    name, _, digest = identity.partition("@")
+    return f"{name}@{digest[:8]}"
 
 
 def identity_of(made: Any) -> str:  # noqa: ANN401 - a class, or anything that can be called

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from edos_dataset.labeling.priors import NONE, OWN
 from edos_dataset.labels import LABELS
 from edos_dataset.languages import name_of_language
 from edos_dataset.publishing.cards import paper_figures as papers
@@ -263,7 +264,7 @@ def _made(record: Mapping[str, Any]) -> str:
         f"made{date}{command}" if date or command else "",
     ]
     known = "; ".join(filter(None, sentences)) or "nothing is known of how it was made"
-    return f"{known}.{_sees(record.get('history'))}"
+    return f"{known}.{_sees(record.get('history'))}{_weighed(record.get('priors'))}"
 
 
 def _sees(history: object) -> str:
@@ -271,6 +272,15 @@ def _sees(history: object) -> str:
     if not isinstance(history, int):
         return ""
     return f" It sees a turn with up to {history:,} before it." if history else " It sees every turn alone."
+
+
+def _weighed(priors: object) -> str:
+    """Return by which priors a model's answers were weighed, if not by its own."""
+    if priors is None:
+        return ""
+    if priors == NONE:
+        return " Every label was taken for equally likely beforehand."
+    return f" Its answers were weighed by the shares of labels {'given' if priors == OWN else f'of {priors}'}."
 
 
 def _asked(record: Mapping[str, Any]) -> str:
