@@ -235,10 +235,10 @@ def _read(path: Path) -> Any:  # noqa: ANN401 - any JSON
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def measure_nearest(data_dir: Path, cache: Path | None) -> dict[str, Any]:
-    """Return the figures of the nearest labelled neighbour on the sets of the page."""
+def measure_nearest(names: Sequence[str], data_dir: Path, cache: Path | None) -> dict[str, Any]:
+    """Return the figures of the nearest labelled neighbour on sets of the page."""
     nearest = Nearest(data_dir, cache)
-    sets = [read_set(name, data_dir, cache) for name in SETS]
+    sets = [read_set(name, data_dir, cache) for name in names]
     found = evaluate({NEAREST: nearest}, sets, cache)["sets"]
     figures = {name: held["results"][NEAREST] for name, held in found.items()}
     return {
@@ -263,6 +263,7 @@ def main(given: Sequence[str] | None = None) -> None:
     step = steps.add_parser("nearest", help="measure the nearest labelled neighbour")
     data_dir = os.environ.get("EDOS_DATA_DIR")
     step.add_argument("--data-dir", type=Path, default=data_dir, required=data_dir is None)
+    step.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="sets of the page (default: all)")
     step.add_argument("--cache", type=Path, help="folder in which embeddings are cached")
     chosen = parser.parse_args(given)
     with limit_threads(1):
@@ -272,8 +273,8 @@ def main(given: Sequence[str] | None = None) -> None:
             elif chosen.step == "file":
                 sys.stdout.write(report_on(chosen.file, chosen.models))
             else:
-                record = {"command": "python evaluation/leaderboard.py nearest"}
-                record |= measure_nearest(chosen.data_dir, chosen.cache)
+                record = {"command": f"python evaluation/leaderboard.py nearest --sets {' '.join(chosen.sets)}"}
+                record |= measure_nearest(chosen.sets, chosen.data_dir, chosen.cache)
                 write_text(RECORD, json.dumps(record, indent=1) + "\n")
         except (OSError, ValueError) as error:
             sys.exit(f"error: {error}")

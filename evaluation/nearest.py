@@ -10,6 +10,7 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from training.caches import kept, key_of
 from training.classifier.data import load_data
 from training.classifier.recipe import ClassifierRecipe
 
-_TASKS = ("dialogue", "weak")
+_TASKS: tuple[Literal["dialogue", "weak"], ...] = ("dialogue", "weak")
 _BLOCK = 1024  # turns that are compared at a time: 100 MB of cosines with 25,000 labelled ones
 
 
