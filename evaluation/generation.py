@@ -12,8 +12,11 @@ table also has `RT`, random answers of the training split; `GT`, the true answer
 
 Each cell is written to `--records` as JSON with its answers as soon as it is measured, so that an interrupted run
 resumes, and a further model only adds its own cells; at the start the number of missing cells and an estimate of their
-time are printed. `--out` gets `generation.json` (figures without texts), `report.md` and its chart; `--render` makes
-them from the records, without models. `--examples` shows that number of contexts of each test set in the report: their
+time are printed. `--how` adds rows with other decoding, such as the best of eight answers by the labeler; `--nearest`
+one with the answer to the most similar training context that has the label asked for.
+
+`--out` gets `generation.json` (figures without texts), `report.md` and its chart; `--render` makes them from the
+records, without models. `--examples` shows that number of contexts of each test set in the report: their
 texts are licensed by others, so such a report must not be added to this repository. Contexts that we wrote are always
 shown.
 """
@@ -21,20 +24,32 @@ shown.
 import argparse
 import os
 import random
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from edos_dataset.encoders.encoder import Encoder, limit_threads
 from edos_dataset.labeling.models.labelers import check_labeler, load_labeler
 from edos_dataset.metrics.responses.words import Words
 from edos_dataset.runs.shards import write_text
-from evaluation.generation_models import Condition, Model, judge, labels_of, predictor_scores, words_of
+from evaluation.generation_models import (
+    Condition,
+    Model,
+    judge,
+    labels_of,
+    nearest_answers,
+    predictor_scores,
+    words_of,
+)
 from evaluation.generation_report import write_report
 from evaluation.generation_sets import (
     INVENTED,
     MATRIX,
+    NEAREST,
     Ahead,
     HeldOut,
     as_json,
@@ -85,11 +100,13 @@ class Matrix:
 
     def ahead(self, model: Model) -> Ahead:
         """Return what remains to be measured for a model, with the time estimated from a few answers."""
-        cells = [(held, condition) for held in self.sets for condition in model.conditions]
+        cells = [
+            (held, condition, how) for held in self.sets for condition in model.conditions for how in self.arguments.how
+        ]
         lacking = [
             (held, condition)
-            for held, condition in cells
-            if read_cell(*self._kept(model.row(condition), held, self._told_of(model))) is None
+            for held, condition, how in cells
+            if read_cell(*self._kept(model.row(condition, how), held, self._told_of(model))) is None
         ]
         answers = sum(len(held.contexts) for held, _ in lacking)
         pace = 0.0
@@ -107,21 +124,31 @@ class Matrix:
             said = [turn for texts in held.train["texts"].to_pylist() for turn in texts[1:]]
             drawn = random.Random(self.arguments.seed).choices(said, k=len(held.contexts))
             self.cell("RT", held, [], lambda: self._told("RT", "", held, drawn, [None] * len(drawn)))
+        if held.name != INVENTED and self.arguments.nearest:
+            self.cell(NEAREST, held, [], lambda: self._nearest(held))
         true = [context.truth for context in held.contexts]
         self.cell("GT", held, [], lambda: self._told("GT", "", held, true, [None] * len(true)))
 
+    def _nearest(self, held: HeldOut) -> dict[str, Any]:
+        answers = nearest_answers(held, self.encoder)
+        return self._told(NEAREST, "", held, answers, [context.label for context in held.contexts])
+
     def model(self, model: Model, held: HeldOut) -> None:
         """Measure the rows of a model."""
-        for number, condition in enumerate(model.conditions):
-            row = model.row(condition)
+        rows = [(condition, how) for condition in model.conditions for how in self.arguments.how]
+        for number, (condition, how) in enumerate(rows):
+            row = model.row(condition, how)
 
-            def make(row: str = row, condition: Condition = condition, first: bool = not number) -> dict[str, Any]:
+            def make(
+                row: str = row, condition: Condition = condition, how: str = how, first: bool = not number
+            ) -> dict[str, Any]:
                 perplexity = model.perplexity(held) if first and len(held.test) else None
                 answers, under = model.answer(
                     held.contexts,
                     condition,
                     beams=self.arguments.beams,
                     max_tokens=self.arguments.max_tokens,
+                    how=settings_of(how),
                     say=say if len(held.contexts) > 100 else None,
                 )
                 setting = model.setting(held) if held.name != INVENTED else ""
@@ -196,6 +223,14 @@ def measure_all(arguments: argparse.Namespace) -> None:
             matrix.model(model, held)
 
 
+_HOW = re.compile(r"\w+=[^,=]+(,\w+=[^,=]+)*")
+
+
+def settings_of(how: str) -> dict[str, Any]:
+    """Return the arguments of `Responder.respond` in a value of `--how`."""
+    return {key: yaml.safe_load(value) for key, value in (each.split("=") for each in how.split(",") if each)}
+
+
 def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     """Return the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -212,7 +247,18 @@ def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--test-dialogues", type=int, default=2000, help="dialogues for the perplexity; 0 for all")
     parser.add_argument("--limit", type=int, default=500, help="number of contexts to answer in each set")
-    parser.add_argument("--beams", type=int, default=32)
+    parser.add_argument("--beams", type=int, help="by default each model's own number: 32, for a language model 4")
+    parser.add_argument(
+        "--how",
+        nargs="+",
+        default=[""],
+        metavar="KEY=VALUE,...",
+        help="further rows of each model: settings of `edos_dataset.respond`, such as rerank=8 or "
+        "sample=true,temperature=0.7; '' for beam search alone",
+    )
+    parser.add_argument(
+        "--nearest", action="store_true", help="a row with the answer of the most similar training context"
+    )
     parser.add_argument("--max-tokens", type=int, default=100, help="maximum length of an answer")
     parser.add_argument("--seed", type=int, default=0, help="seed of the sample of dialogues and contexts")
     parser.add_argument("--device", default="cpu")
@@ -230,8 +276,10 @@ def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
         parser.error(f"--models: two are called {twice[0]!r}: give each a name of its own")
     if not arguments.render and not names:
         parser.error("--models names none: give NAME=FOLDER, or --render to make the report from --records again")
+    if strange := [each for each in arguments.how if each and not _HOW.fullmatch(each)]:
+        parser.error(f"--how: expected KEY=VALUE,..., got {strange[0]!r}")
     for name in ("limit", "beams", "max_tokens", "threads"):
-        if getattr(arguments, name) < 1:
+        if (value := getattr(arguments, name)) is not None and value < 1:
             parser.error(f"--{name.replace('_', '-')} must be at least 1, got {getattr(arguments, name)}")
     return arguments
 

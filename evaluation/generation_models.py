@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -33,13 +33,14 @@ from evaluation.generation_sets import Context, HeldOut
 from training.caches import key_of
 from training.generator.fit import costs_of, figures_of, unigram
 from training.generator.recipe import GeneratorRecipe
-from training.generator.tasks import AnswerTask, CausalTask, Seq2SeqTask, Task
+from training.generator.tasks import AnswerTask, task_of
 
 Condition = Literal["truth", "predicted", "none"]
 """The label with which an answer is generated: that of the true answer, the predicted one, or none."""
 
 _READING = ("max_tokens", "history_turns", "long_pairs")
 _AT_ONCE = 64
+_LONGEST = 512  # tokens of a conversation for a language model of others
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,18 @@ class Model:
     @cached_property
     def recipe(self) -> GeneratorRecipe:
         """How it reads histories: as in its training or, if that is not recorded, as many tokens as it can."""
-        settings = {"max_tokens": self.responder.writer.max_tokens, **self.record.get("recipe", {})}
+        writer = self.responder.writer
+        most = min(_LONGEST, writer.model.config.max_position_embeddings) if self.whole else writer.max_tokens
+        settings = {"max_tokens": most, **self.record.get("recipe", {})}
         return replace(GeneratorRecipe(), **{key: settings[key] for key in _READING if key in settings})
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is measured on whole conversations: a decoder trained so, or not by us."""
+        writer = self.responder.writer
+        if not isinstance(writer, PromptWriter) or writer.model.config.is_encoder_decoder:
+            return False
+        return bool(self.record.get("recipe", {}).get("whole_dialogues", not self.record))
 
     @property
     def learned(self) -> list[str]:
@@ -105,11 +116,12 @@ class Model:
             return ["none"]
         return ["truth", "predicted"] if self.responder.predictor is not None else ["truth"]
 
-    def row(self, condition: Condition) -> str:
-        """Return the name of its row in the matrix."""
-        return f"{self.name}, predicted label" if condition == "predicted" else self.name
+    def row(self, condition: Condition, how: str = "") -> str:
+        """Return the name of its row in the matrix, with how its answers are decoded if not by beam search alone."""
+        name = f"{self.name} ({how})" if how else self.name
+        return f"{name}, predicted label" if condition == "predicted" else name
 
-    def pace(self, contexts: Sequence[Context], condition: Condition, beams: int, max_tokens: int) -> float:
+    def pace(self, contexts: Sequence[Context], condition: Condition, beams: int | None, max_tokens: int) -> float:
         """Return the seconds per answer, measured on one batch of contexts spread over the set."""
         few = contexts[:: max(1, len(contexts) // self.responder.batch)][: self.responder.batch]
         self.answer(few[:1], condition, beams=beams, max_tokens=max_tokens)  # loads what is loaded once
@@ -144,7 +156,7 @@ class Model:
         The labels are those of the true answers; our empathetic models get them, plain ones do not.
         """
         writer, recipe = self.responder.writer, self.recipe
-        task = _task(writer)
+        task = task_of(writer, self.whole)
         pairs = task.pairs(held.test, recipe)
         rows = np.arange(len(pairs))
         accelerator = Accelerator(cpu=writer.model.device.type == "cpu", mixed_precision="no")
@@ -175,11 +187,21 @@ class Model:
         contexts: Sequence[Context],
         condition: Condition,
         *,
-        beams: int = 32,
+        beams: int | None = None,
         max_tokens: int = 100,
+        how: Mapping[str, Any] | None = None,
         say: Callable[[str], None] | None = None,
     ) -> tuple[list[str], list[int | None]]:
-        """Return the best answer to every context by beam search, and the label with which it was generated."""
+        """Return the best answer to every context, and the label with which it was generated.
+
+        Args:
+            contexts: the contexts.
+            condition: the label to answer with.
+            beams: number of beams of the search; None for the model's own number.
+            max_tokens: maximum number of tokens of an answer.
+            how: further arguments of `Responder.respond`, such as `rerank` and `sample`.
+            say: is told the progress.
+        """
         texts: list[str] = []
         under: list[int | None] = []
         for first in range(0, len(contexts), _AT_ONCE):
@@ -190,6 +212,7 @@ class Model:
                 beams=beams,
                 max_tokens=max_tokens,
                 history_labels=[context.labels for context in part],
+                **(how or {}),
             )
             texts += [candidates[0].text for candidates in found]
             labels = [candidates[0].label for candidates in found]
@@ -197,17 +220,6 @@ class Model:
             if say is not None:
                 say(f"  {self.name}: {len(texts)} of {len(contexts)} answers")
         return texts, under
-
-
-def _task(writer: Any) -> Task:  # noqa: ANN401 - a writer of any kind
-    if not isinstance(writer, PromptWriter):
-        return AnswerTask(writer.tokenizer, writer.takes_labels)
-    config = writer.model.config
-    ids = (writer.tokenizer.pad_token_id, config.pad_token_id, writer.tokenizer.eos_token_id)
-    padding = next(each for each in ids if each is not None)
-    if config.is_encoder_decoder:
-        return Seq2SeqTask(writer.tokenizer, writer.form, padding, config.decoder_start_token_id)
-    return CausalTask(writer.tokenizer, writer.form, padding)
 
 
 def _figure(value: float, nats: Doubles, number: Doubles | Ints) -> dict[str, Any]:
@@ -234,6 +246,39 @@ def words_of(held: HeldOut, vectors: Path | None = None) -> Words:
         return Words.of(train=train)
     known = {word for text in train for word in text.split()}
     return Words.of(read_vectors(vectors, known), train=train)
+
+
+def nearest_answers(held: HeldOut, encoder: Encoder, most: int = 20_000) -> list[str]:
+    """Return for every context the answer, among those of the training split that have the label of the true answer,
+    whose preceding turn is most similar to the context's last one: what needs no response model.
+
+    Args:
+        held: the test set, whose training split has labels.
+        encoder: sentence encoder; its vectors have unit length.
+        most: maximum number of training answers, drawn evenly from all.
+
+    Raises:
+        ValueError: no training answer has a label.
+    """
+    columns = zip(held.train["texts"].to_pylist(), held.train["labels"].to_pylist(), strict=True)
+    pairs = [
+        (before, answer, label)
+        for texts, labels in columns
+        for before, answer, label in zip(texts, texts[1:], labels[1:], strict=False)
+        if label is not None
+    ]
+    if not pairs:
+        raise ValueError(f"{held.name}: no training answer has a label: label the data first (`edos label`)")
+    pairs = pairs[:: -(-len(pairs) // most)]
+    known = encoder.encode([before for before, _, _ in pairs])
+    labels = np.array([label for _, _, label in pairs])
+    asked = encoder.encode([context.turns[-1] for context in held.contexts])
+    found = []
+    for context, similarities in zip(held.contexts, asked @ known.T, strict=True):
+        there = labels == context.label
+        allowed = np.where(there, similarities, -np.inf) if there.any() else similarities
+        found.append(pairs[int(allowed.argmax())][1])
+    return found
 
 
 def labels_of(contexts: Sequence[Context], answers: Sequence[str], labeler: str) -> list[int]:

@@ -187,8 +187,11 @@ def describe(sets: Sequence[HeldOut]) -> dict[str, dict[str, Any]]:
 
 
 MATRIX = "matrix.json"
-REFERENCES = ("RT", "GT")
-"""Rows that are not models: random answers of the training split, and the true ones."""
+NEAREST = "nearest"
+REFERENCES = (NEAREST, "RT", "GT")
+"""Rows that are not models: answers of the training split, those of similar contexts and random ones, and the true
+ones.
+"""
 
 
 def slug(text: str) -> str:

@@ -3,10 +3,10 @@
     python training/pack_generator.py models/chat --data-dir "$EDOS_DATA_DIR" --cache models/chat/labels \
         --out edos_dataset/generation/weights/chat
 
-The model's folder contains its predictor in the subfolder `predictor`. Both are measured before and after packing on
-the test splits of their recipes, and greedy answers to the first histories of the response model's split are compared;
-the record beside the packed weights gains these figures as `packing`. An already packed folder is replaced once
-everything is measured. `python -m model_cards.render` then writes the card.
+The model is one of ours, with its predictor in the subfolder `predictor`, or a LoRA adapter. It is measured before and
+after packing on the test splits of its recipes, and greedy answers to conversations spread over the response model's
+split are compared; the record beside the packed weights gains these figures as `packing`. An already packed folder is
+replaced once everything is measured. `python -m model_cards.render` then writes the card.
 """
 
 import argparse
@@ -23,7 +23,7 @@ import pyarrow as pa
 from accelerate import Accelerator
 
 from edos_dataset.encoders.folders import read_json
-from edos_dataset.generation.loading import load_own
+from edos_dataset.generation.loading import load_own, load_writer
 from edos_dataset.generation.model import ResponseModel
 from edos_dataset.generation.predictor import ResponsePredictor
 from edos_dataset.generation.responder import Responder
@@ -33,8 +33,8 @@ from edos_dataset.runs.shards import write_text
 from training.generator.corpus import load_corpus
 from training.generator.fit import costs_of, figures_of
 from training.generator.pairs import Pairs
-from training.generator.recipe import GeneratorRecipe
-from training.generator.tasks import AnswerTask, LabelTask
+from training.generator.recipe import OF_OTHERS, GeneratorRecipe
+from training.generator.tasks import AnswerTask, LabelTask, Task, task_of
 
 _ROUND = 4
 
@@ -62,9 +62,13 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--dialogues", help="folder or Hub id of the dataset whose configs the recipe names")
     parser.add_argument("--cache", type=Path, help="folder in which labels are cached, such as that of the training")
     parser.add_argument("--answers", type=int, default=200, help="number of greedy answers to compare (default: 200)")
+    parser.add_argument(
+        "--dialogues-of-test", type=int, help="number of test conversations to measure on, evenly spread (default: all)"
+    )
     arguments = parser.parse_args()
-    if arguments.answers < 1:
-        parser.error(f"--answers must be at least 1, got {arguments.answers}")
+    for name in ("answers", "dialogues_of_test"):
+        if (value := getattr(arguments, name)) is not None and value < 1:
+            parser.error(f"--{name.replace('_', '-')} must be at least 1, got {value}")
     return arguments
 
 
@@ -100,7 +104,7 @@ def packing_of(before: Path, after: Path, arguments: argparse.Namespace) -> dict
     for when, folder in (("before", before), ("after", after)):
         pairs, figures = _figures(folder, recipe, table)
         found |= {"test_pairs": len(pairs), f"perplexity_{when}": round(figures["perplexity"], _ROUND)}
-    found |= _equal(before, after, table, pairs, arguments.answers)
+    found |= _equal(before, after, table, arguments.answers)
     if (before / PREDICTOR).is_dir():
         recipe, table = _test_part(before / PREDICTOR, arguments)
         for when, folder in (("before", before), ("after", after)):
@@ -115,33 +119,47 @@ def _test_part(folder: Path, arguments: argparse.Namespace) -> tuple[GeneratorRe
     recipe = build(GeneratorRecipe, read_json(path).get("recipe", {}), str(path))
     data_dir = Path(arguments.data_dir) if arguments.data_dir else None
     corpus = load_corpus(recipe, data_dir, arguments.dialogues, arguments.cache or folder / "labels")
-    return recipe, corpus.parts["test"]
+    return recipe, _spread(corpus.parts["test"], arguments.dialogues_of_test)
+
+
+def _spread(table: pa.Table, most: int | None) -> pa.Table:
+    """Return at most that number of rows, evenly spread; all if None."""
+    if most is None or most >= len(table):
+        return table
+    return table.take(np.unique(np.linspace(0, len(table) - 1, most).astype(np.int64)))
 
 
 def _figures(folder: Path, recipe: GeneratorRecipe, table: pa.Table) -> tuple[Pairs, dict[str, float]]:
     """Return the pairs of a split, and the metrics of the response model or predictor in a folder on all of them."""
-    predicts = recipe.kind == "predictor"
-    model, tokenizer = load_own(folder, ResponsePredictor if predicts else ResponseModel, "cpu", packed=False)
-    task = LabelTask(tokenizer) if predicts else AnswerTask(tokenizer, recipe.labelled)
+    model, task = _with_task(folder, recipe)
     pairs = task.pairs(table, recipe)
     rows = np.arange(len(pairs))
     return pairs, figures_of(task, pairs, rows, *costs_of(model, task, pairs, rows, recipe, Accelerator(cpu=True)))
 
 
-def _equal(before: Path, after: Path, table: pa.Table, pairs: Pairs, most: int) -> dict[str, Any]:
-    """Return how many greedy answers to evenly spread histories are equal word by word, and the labels predicted for
-    them; without a predictor, the true labels are used.
+def _with_task(folder: Path, recipe: GeneratorRecipe) -> tuple[Any, Task]:
+    """Return the model in a folder, with the task of its recipe."""
+    if recipe.kind == "predictor":
+        model, tokenizer = load_own(folder, ResponsePredictor, "cpu", packed=False)
+        return model, LabelTask(tokenizer)
+    if recipe.kind not in OF_OTHERS:
+        model, tokenizer = load_own(folder, ResponseModel, "cpu", packed=False)
+        return model, AnswerTask(tokenizer, recipe.labelled)
+    writer = load_writer(folder)[1]
+    return writer.model, task_of(writer, recipe.whole_dialogues)
+
+
+def _equal(before: Path, after: Path, table: pa.Table, most: int) -> dict[str, Any]:
+    """Return how many greedy answers to the last turn but one of evenly spread conversations are equal word by word,
+    and the labels predicted for them; without a predictor, the true labels are used.
     """
-    chosen = np.unique(np.linspace(0, len(pairs) - 1, min(most, len(pairs))).astype(np.int64))
-    texts = table["texts"].combine_chunks().flatten().to_pylist()
-    first, answer = pairs.first[chosen], pairs.answer[chosen]
-    asked = [texts[begin:end] for begin, end in zip(first, answer, strict=True)]
-    known = [pairs.labels[begin:end].tolist() for begin, end in zip(first, answer, strict=True)]
+    rows = _spread(table, most).to_pylist()
+    asked, known = [row["texts"][:-1] for row in rows], [row["labels"][:-1] for row in rows]
     answers = []
     for folder in (before, after):
         responder = Responder.load(folder)
         own = responder.writer.takes_labels and responder.predictor is None
-        labels = pairs.labels[answer].tolist() if own else None
+        labels = [row["labels"][-1] for row in rows] if own else None
         answers.append([one[0] for one in responder.respond(asked, labels, 1, 1, history_labels=known)])
     both = list(zip(*answers, strict=True))
     return {

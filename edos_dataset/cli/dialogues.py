@@ -206,7 +206,10 @@ def respond(
             help="Number of answers: all with the label --label, or each with a different predicted label.",
         ),
     ] = 1,
-    beams: Annotated[int, typer.Option(min=1, max=1_000, help="Beam width of the search.")] = 32,
+    beams: Annotated[
+        int | None,
+        typer.Option(min=1, max=1_000, help="Beam width of the search.", show_default="32; for a language model 4"),
+    ] = None,
     sample: Annotated[
         bool, typer.Option("--sample", help="Draw answers token by token (nucleus sampling) instead of beam search.")
     ] = False,
@@ -228,7 +231,14 @@ def respond(
             help="Answers written under each label; the labeler keeps the one that has it most surely.",
         ),
     ] = 1,
-    labeler: Annotated[str, typer.Option(help=f"Model that labels the turns to be answered: {MODELS}.")] = "general",
+    guidance: Annotated[
+        float,
+        typer.Option(min=0, max=10, help="Strength with which answers keep to their label; takes twice the time."),
+    ] = 0.0,
+    labeler: Annotated[
+        str | None,
+        typer.Option(help=f"Model that labels the turns to be answered: {MODELS}.", show_default="the model's own"),
+    ] = None,
     device: Device = None,
     workers: DeviceWorkers = None,
     engine: Engine = None,
@@ -286,6 +296,7 @@ def respond(
         block=block,
         max_tokens=max_tokens,
         rerank=rerank,
+        guidance=guidance,
         labeler=labeler,
         device=device or default_device(),
         revision=model_revision,

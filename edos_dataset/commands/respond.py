@@ -55,10 +55,10 @@ def respond(
     out: str | Path | None = None,
     label: Wanted = None,
     candidates: int = 1,
-    beams: int = 32,
+    beams: int | None = None,
     sample: bool = False,
     seed: int = 0,
-    labeler: str = "general",
+    labeler: str | None = None,
     model_revision: str | None = None,
     device: str | None = None,
     column: str | None = None,
@@ -86,6 +86,7 @@ def respond(
     block: bool = True,
     max_tokens: int = 100,
     rerank: int = 1,
+    guidance: float = 0.0,
 ) -> Any:
     """Answer the last turn of some dialogues, as `edos respond` does; each answer is conditioned on a predicted or a
     given label.
@@ -106,10 +107,11 @@ def respond(
         label: label of the answers, by name or id; without `out` also a list with one for each dialogue; by default
             predicted.
         candidates: number of answers to each dialogue: all with the given label, or each with another predicted one.
-        beams: number of beams of the search.
+        beams: number of beams of the search; by default the model's own number: 32, for a language model 4.
         sample: draw answers, token by token from the most probable ones, instead of searching with beams.
         seed: random seed for sampling.
-        labeler: model that labels the turns of the history; see `load_labeler`.
+        labeler: model that labels the turns of the history; see `load_labeler`. By default the one whose labels the
+            response model was trained with.
         model_revision: revision of a model on the Hub: a tag such as "v1.0.0", a branch or a commit; by default the
             newest.
         device: torch device; by default a GPU if available.
@@ -138,6 +140,7 @@ def respond(
         block: whether no four tokens in a row may be repeated in an answer.
         max_tokens: maximum number of tokens of an answer.
         rerank: number of answers written under each label, of which the labeler keeps the one that has it most surely.
+        guidance: strength with which answers keep to their label, 0 (none) to 10; takes twice the time.
 
     Returns:
         For each dialogue its candidates, the one with the most probable label or the best answer first. With `out` a
@@ -151,7 +154,7 @@ def respond(
     import_transformers()
     device = device or default_device()
     decoding: dict[str, Any] = {"temperature": temperature, "top_p": top_p, "top_k": top_k}
-    decoding |= {"block": block, "max_tokens": max_tokens, "rerank": rerank}
+    decoding |= {"block": block, "max_tokens": max_tokens, "rerank": rerank, "guidance": guidance}
     if out is None:
         given = [dialogues] if isinstance(dialogues, str) else dialogues
         turns = [[dialogue] if isinstance(dialogue, str) else dialogue for dialogue in given]

@@ -9,7 +9,11 @@ import torch
 
 from edos_dataset.generation.decoding import Answer, Decoding, beam_search, nucleus_sample
 from edos_dataset.generation.writers import Writer
+from edos_dataset.labels import LABEL_IDS, NEUTRAL
 from edos_dataset.text import normalise
+
+_PLAIN = LABEL_IDS[NEUTRAL]
+"""The label from which guidance leads away."""
 
 
 @dataclass(frozen=True)
@@ -58,40 +62,38 @@ def write_answers(
     for first in range(0, len(jobs), batch):
         part = order[first : first + batch]
         some = [jobs[number] for number in part]
-        given = _read(writer, some)
         if decoding.sample:
-            answers = _drawn(writer, some, given, decoding, most)
+            answers = _drawn(writer, some, decoding, most)
         else:
-            wide = max(decoding.beams, *(job.wanted for job in some))
-            settings: dict[str, Any] = {"max_tokens": most, "block": decoding.blocked, "never": writer.never}
-            answers = beam_search(writer.model, given, beams=wide, **settings)
+            wide = max(decoding.beams or writer.beams, *(job.wanted for job in some))
+            answers = beam_search(writer.model, beams=wide, **_settings(writer, some, decoding, most))
         for number, job, own in zip(part, some, answers, strict=True):
             found[number] = _texts(writer, own, job.wanted)
     return found
 
 
-def _read(writer: Writer, jobs: Sequence[Job]) -> dict[str, torch.Tensor]:
-    labels = [job.history_labels or [] for job in jobs] if writer.takes_labels else None
-    return writer.read([job.turns for job in jobs], labels, [job.label for job in jobs])
+def _settings(writer: Writer, jobs: Sequence[Job], decoding: Decoding, max_tokens: int) -> dict[str, Any]:
+    """Return the arguments that `beam_search` and `nucleus_sample` share."""
+    turns, labels = [job.turns for job in jobs], None
+    if writer.takes_labels:
+        labels = [job.history_labels or [] for job in jobs]
+    against = writer.read(turns, labels, [_PLAIN] * len(jobs)) if decoding.guidance else None
+    given = writer.read(turns, labels, [job.label for job in jobs])
+    shared: dict[str, Any] = {"given": given, "against": against, "guidance": decoding.guidance}
+    return shared | {"max_tokens": max_tokens, "block": decoding.blocked, "never": writer.never}
 
 
-def _drawn(
-    writer: Writer, jobs: Sequence[Job], given: dict[str, torch.Tensor], decoding: Decoding, max_tokens: int
-) -> list[list[Answer]]:
-    rows = [number for number, job in enumerate(jobs) for _ in range(job.wanted)]
+def _drawn(writer: Writer, jobs: Sequence[Job], decoding: Decoding, max_tokens: int) -> list[list[Answer]]:
     generators = [_generator(decoding.seed, job, index) for job in jobs for index in range(job.wanted)]
-    repeated = {name: tensor[torch.tensor(rows, device=tensor.device)] for name, tensor in given.items()}
     drawn = nucleus_sample(
         writer.model,
-        repeated,
-        generators,
+        generators=generators,
         top_p=decoding.top_p,
         temperature=decoding.temperature,
         top_k=decoding.top_k,
-        max_tokens=max_tokens,
-        block=decoding.blocked,
-        never=writer.never,
+        **_settings(writer, [job for job in jobs for _ in range(job.wanted)], decoding, max_tokens),
     )
+    rows = [number for number, job in enumerate(jobs) for _ in range(job.wanted)]
     answers: list[list[Answer]] = [[] for _ in jobs]
     for row, answer in zip(rows, drawn, strict=True):
         answers[row].append(answer)

@@ -20,6 +20,8 @@ from edos_dataset.runs.untrusted import shown
 NEVER = -torch.inf
 MOST_TEMPERATURE = 100
 """From here on every token is as probable as any other."""
+MOST_GUIDANCE = 10
+"""From here on the model's own probabilities hardly count."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Decoding:
     """How answers are searched or drawn.
 
     Attributes:
-        beams: number of beams of the search, 1 to 1,000.
+        beams: number of beams of the search, 1 to 1,000; None for the writer's own number.
         sample: draw each token from the most probable ones instead of searching.
         seed: seed of what is drawn.
         temperature: divisor of the logits before drawing, above 0 to 100; 0.7 in the code behind the Gutenberg Dialogue
@@ -51,12 +53,13 @@ class Decoding:
         top_k: largest number of tokens to draw from; 0 for no limit.
         block: whether no four tokens in a row may be repeated in an answer.
         max_tokens: maximum number of tokens of an answer, the end included, 1 to 1,000.
+        guidance: strength with which the label is kept to, 0 to 10 (see `Guided`); 0 for none.
 
     Raises:
         ValueError: a value is out of range, or one for drawing is given to the search.
     """
 
-    beams: int = 32
+    beams: int | None = None
     sample: bool = False
     seed: int = 0
     temperature: float = 1.0
@@ -64,10 +67,13 @@ class Decoding:
     top_k: int = 0
     block: bool = True
     max_tokens: int = 100
+    guidance: float = 0.0
 
     def __post_init__(self) -> None:
         """Check the values."""
-        _check(beams=self.beams, max_tokens=self.max_tokens)
+        if isinstance(self.guidance, bool) or not 0 <= self.guidance <= MOST_GUIDANCE:
+            raise ValueError(f"guidance must be from 0 to {MOST_GUIDANCE}, got {self.guidance!r}")
+        _check(beams=1 if self.beams is None else self.beams, max_tokens=self.max_tokens)
         _check_draw(self.top_p, self.temperature, self.top_k)
         if not self.sample:
             for name in ("temperature", "top_p", "top_k"):
@@ -92,6 +98,8 @@ def beam_search(
     block: int | None = 4,
     never: Sequence[int] = (),
     results: int | None = None,
+    against: Mapping[str, torch.Tensor] | None = None,
+    guidance: float = 0.0,
 ) -> list[list[Answer]]:
     """Return the best answers to every history, best first.
 
@@ -108,6 +116,8 @@ def beam_search(
         block: length of the n-grams that no answer may repeat; None for no such rule.
         never: tokens that no answer may contain, such as padding.
         results: maximum number of answers to each history; by default the number of beams.
+        against: as for `Guided`; None for no guidance.
+        guidance: as for `Guided`.
 
     Returns:
         For each history at least one answer, without repeated n-grams. If no token was allowed to follow before any
@@ -117,7 +127,7 @@ def beam_search(
         ValueError: beams, max_tokens or block is below 1.
     """
     _check(beams=beams, max_tokens=max_tokens, block=1 if block is None else block)
-    steps = Steps(model, given)
+    steps = _steps(model, given, against, guidance)
     logits, ends = steps.first(), torch.tensor(steps.ends, device=steps.owners.device)
     tokens, scores = steps.owners.new_empty(len(logits), 0), logits.new_zeros(len(logits))
     free = torch.full_like(steps.owners, beams)
@@ -153,6 +163,8 @@ def nucleus_sample(
     max_tokens: int = 100,
     block: int | None = 4,
     never: Sequence[int] = (),
+    against: Mapping[str, torch.Tensor] | None = None,
+    guidance: float = 0.0,
 ) -> list[Answer]:
     """Return one answer to every history, with each token drawn from the most probable ones that together have the
     probability `top_p` (Holtzman et al., "The Curious Case of Neural Text Degeneration", 2020).
@@ -168,13 +180,15 @@ def nucleus_sample(
         max_tokens: as for `beam_search`.
         block: as for `beam_search`.
         never: as for `beam_search`.
+        against: as for `beam_search`.
+        guidance: as for `beam_search`.
 
     Raises:
         ValueError: a parameter is out of range, or generators and histories differ in number.
     """
     _check(max_tokens=max_tokens, block=1 if block is None else block)
     _check_draw(top_p, temperature, top_k)
-    steps = Steps(model, given)
+    steps = _steps(model, given, against, guidance)
     logits, ends = steps.first(), torch.tensor(steps.ends, device=steps.owners.device)
     if len(generators) != len(logits):
         raise ValueError(f"one generator for every history, got {len(generators)} for {len(logits)}")
@@ -381,6 +395,62 @@ class Steps:
             if (value := getattr(config, name, None)) is not None:
                 return value
         raise ValueError(f"the model {self.model.config.name_or_path!r} has no {name}: set it in its generation_config")
+
+
+class Guided:
+    """The steps of a model that is guided towards what a label changes, without a classifier: the log-probabilities
+    under the label, plus `guidance` times their difference from those under another one (Ho & Salimans,
+    "Classifier-Free Diffusion Guidance", 2022; for language models Sanchez et al., "Stay on Topic with Classifier-Free
+    Guidance", 2023).
+
+    Has the interface of `Steps`, and costs twice as much.
+
+    Args:
+        model: as for `Steps`.
+        given: as for `Steps`.
+        against: the same inputs under the other label.
+        guidance: factor of the difference, above 0.
+    """
+
+    def __init__(
+        self,
+        model: Any,  # noqa: ANN401
+        given: Mapping[str, torch.Tensor],
+        against: Mapping[str, torch.Tensor],
+        guidance: float,
+    ) -> None:
+        self._towards, self._away, self._guidance = Steps(model, given), Steps(model, against), guidance
+
+    @property
+    def owners(self) -> torch.Tensor:
+        """[rows], the index of the history of each row."""
+        return self._towards.owners
+
+    @property
+    def ends(self) -> list[int]:
+        """Ids of the tokens that end an answer."""
+        return self._towards.ends
+
+    def first(self) -> torch.Tensor:
+        """Return the guided logits of every answer's first token, [histories, vocabulary]."""
+        return self._guided(self._towards.first(), self._away.first())
+
+    def next(self, parents: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
+        """Return the guided logits of the next token, [new rows, vocabulary]; see `Steps.next`."""
+        return self._guided(self._towards.next(parents, tokens), self._away.next(parents, tokens))
+
+    def _guided(self, logits: torch.Tensor, away: torch.Tensor) -> torch.Tensor:
+        chances = logits.log_softmax(1)
+        return chances + self._guidance * (chances - away.log_softmax(1))
+
+
+def _steps(
+    model: Any,  # noqa: ANN401
+    given: Mapping[str, torch.Tensor],
+    against: Mapping[str, torch.Tensor] | None,
+    guidance: float,
+) -> Steps | Guided:
+    return Steps(model, given) if against is None or not guidance else Guided(model, given, against, guidance)
 
 
 def checked_ids(name: str, value: Any, model: Any) -> list[int]:  # noqa: ANN401 - of a file

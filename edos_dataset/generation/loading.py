@@ -15,13 +15,17 @@ from edos_dataset.encoders.folders import download_model, read_json
 from edos_dataset.generation.config import PredictorConfig, ResponseConfig
 from edos_dataset.generation.model import ResponseModel
 from edos_dataset.generation.predictor import ResponsePredictor
-from edos_dataset.generation.shipped import PREDICTOR, SHIPPED, SHIPPED_RESPONDERS, shipped_folder
+from edos_dataset.generation.shipped import (
+    ADAPTER,
+    DEFAULT_MODEL,
+    PREDICTOR,
+    SHIPPED,
+    SHIPPED_RESPONDERS,
+    shipped_folder,
+)
 from edos_dataset.generation.writers import LabelPredictor, PromptFormat, PromptWriter, TransformerWriter, Writer
 from edos_dataset.labeling.models.saved_model import ModelError, check_layers, check_tokenizer, check_weights, loading
 from edos_dataset.labels import LABELS
-
-ADAPTER = "adapter_config.json"
-"""Name of the configuration in an adapter's folder."""
 
 
 def load_writer(
@@ -48,6 +52,8 @@ def load_writer(
         base, its_revision = base_of(folder)
         if Path(name).is_dir():  # a folder asks for nothing from the Hub
             return folder, load_backbone(folder, trust, device, _here(folder, base, trust, its_revision))
+        if name in SHIPPED:
+            return folder, load_backbone(folder, trust, device, _base_of_shipped(str(name), base))
         return folder, load_backbone(folder, trust, device, _local(base, trust, its_revision))
     if not (folder / "config.json").is_file():
         raise ModelError(f"{folder} holds no response model: it has no config.json, nor an {ADAPTER}")
@@ -123,6 +129,22 @@ def _here(folder: Path, base: str, code: bool, revision: str | None) -> Path:
         ) from error
 
 
+def _base_of_shipped(name: str, base: str) -> Path:
+    """Return the folder of the base model of a shipped adapter, downloaded from the Hub if needed.
+
+    Raises:
+        ModelError: it is neither on this machine nor to be had.
+    """
+    try:
+        return download_model(base)
+    except (OSError, ValueError) as error:
+        raise ModelError(
+            f"the response model {name!r} is an adapter of {base!r}, which is neither on this machine nor given by the "
+            f"Hub: {error}; download it once with `hf download {base}`, or use {DEFAULT_MODEL!r}, which needs nothing "
+            "else"
+        ) from error
+
+
 def _check_finite(model: Any) -> None:  # noqa: ANN401 - of transformers
     for name, values in model.named_parameters():
         if not values.isfinite().all():
@@ -142,7 +164,7 @@ def _local(name: str, code: bool, revision: str | None) -> Path:
         meant = repr(name) if revision is None else f"{name!r} in the revision {revision!r}"
         raise ValueError(
             f"{meant} is neither a folder nor a model that the Hub gave: {error}; give the Hub id as owner/model, or "
-            f"{SHIPPED_RESPONDERS}, which comes with this package"
+            f"{SHIPPED_RESPONDERS}, which come with this package"
         ) from error
 
 
@@ -150,7 +172,8 @@ def load_backbone(folder: Path, trust: bool = False, device: str = "cpu", base: 
     """Return the language model in a folder as a writer.
 
     Args:
-        folder: written by `save_pretrained` of a model and its tokenizer, or of an adapter, with a tokenizer.
+        folder: written by `save_pretrained` of a model and its tokenizer, or of an adapter; an adapter without a
+            tokenizer has its base model's.
         trust: run the code that comes with the model, if its configuration names any.
         device: torch device.
         base: folder of the adapter's base model.
@@ -168,8 +191,9 @@ def load_backbone(folder: Path, trust: bool = False, device: str = "cpu", base: 
         kind: Any = AutoModelForSeq2SeqLM if config.is_encoder_decoder else AutoModelForCausalLM
         model = kind.from_pretrained(whole, config=config, trust_remote_code=trust, use_safetensors=True)
         _check_finite(model)
-    with loading(folder, "tokenizer"):
-        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=trust)
+    with_tokenizer = folder if (folder / "tokenizer_config.json").is_file() else whole
+    with loading(with_tokenizer, "tokenizer"):
+        tokenizer = AutoTokenizer.from_pretrained(with_tokenizer, trust_remote_code=trust)
     if len(tokenizer) > model.get_input_embeddings().weight.shape[0]:
         if base is None:
             raise ModelError(f"the tokenizer in {folder} is another model's: it has {len(tokenizer):,} tokens")

@@ -62,7 +62,8 @@ class Responder:
     Args:
         writer: the model that writes.
         predictor: predicts the answer's label; without one, a writer with labels needs them given.
-        labeler: name of the labeler (`load_labeler`) of the history's turns, unless their labels are given.
+        labeler: name of the labeler (`load_labeler`) of the history's turns, unless their labels are given; None for
+            the one whose labels the writer was trained with.
         device: torch device of the labeler.
         batch: maximum number of histories answered at once, each with all its beams; by default 4 on a CPU, where more
             are not faster, and 32 elsewhere.
@@ -72,13 +73,13 @@ class Responder:
         self,
         writer: Writer,
         predictor: LabelPredictor | None = None,
-        labeler: str = "general",
+        labeler: str | None = None,
         device: str = "cpu",
         batch: int | None = None,
     ) -> None:
         self.writer, self.predictor = writer, predictor
-        check_labels_all(labeler)
-        self.labeler, self.device = labeler, device
+        self.labeler, self.device = labeler or writer.labeler, device
+        check_labels_all(self.labeler)
         self.batch = batch or (4 if device == "cpu" else 32)
         self.folder: Path | None = None
 
@@ -88,7 +89,7 @@ class Responder:
         name: str | Path,
         trust: bool = False,
         device: str = "cpu",
-        labeler: str = "general",
+        labeler: str | None = None,
         batch: int | None = None,
         revision: str | None = None,
     ) -> "Responder":
@@ -112,7 +113,7 @@ class Responder:
         responder.folder = folder
         return responder
 
-    def check(self, forced: bool, rerank: int = 1) -> None:
+    def check(self, forced: bool, rerank: int = 1, guidance: float = 0.0) -> None:
         """Check that the model can answer under a given label (`forced`) or under predicted ones.
 
         Raises:
@@ -123,6 +124,8 @@ class Responder:
             raise ValueError(
                 f"rerank={rerank} keeps answers that have their label, but the model has no labels: give 1"
             )
+        if guidance and not self.writer.takes_labels:
+            raise ValueError(f"guidance={guidance:g} leads to the label, but the model has no labels: give 0")
         if forced and not self.writer.takes_labels:
             raise ValueError("the model was trained without labels: it cannot answer under one")
         if not forced and self.writer.takes_labels and self.predictor is None:
@@ -165,7 +168,7 @@ class Responder:
         dialogues: Sequence[Sequence[str]],
         labels: Wanted = None,
         candidates: int = 1,
-        beams: int = 32,
+        beams: int | None = None,
         sample: bool = False,
         seed: int = 0,
         *,
@@ -176,6 +179,7 @@ class Responder:
         block: bool = True,
         max_tokens: int = 100,
         rerank: int = 1,
+        guidance: float = 0.0,
     ) -> list[list[Candidate]]:
         """Answer dialogues.
 
@@ -185,7 +189,7 @@ class Responder:
                 labels, each candidate has another label, the most probable first; under a forced label, and by a model
                 without labels, the candidates are the best answers that differ (`answering.most_different`).
             candidates: number of answers to each dialogue, at least 1; the search may find fewer.
-            beams: number of beams of the search.
+            beams: number of beams of the search; None for the model's own number, 32 or, for a language model, 4.
             sample: draw answers instead of searching.
             seed: seed of drawing; a dialogue's answers do not depend on the other dialogues.
             history_labels: ids of the turns' labels, if known.
@@ -196,6 +200,7 @@ class Responder:
             max_tokens: maximum number of tokens of an answer, the end included.
             rerank: number of answers written under each label, at least 1; the labeler, which reads each after its
                 dialogue, keeps the one that has the label most surely, or as many as are wanted under the label.
+            guidance: strength with which answers keep to their label, 0 (none) to 10; takes twice the time.
 
         Raises:
             ValueError: an input is not a dialogue or label, the model needs labels and has no predictor, or a label is
@@ -203,12 +208,14 @@ class Responder:
         """
         _check_count("candidates", candidates)
         _check_count("rerank", rerank)
+        if guidance:
+            self.check(True, guidance=guidance)
         given = _histories(dialogues)
         known: Sequence[Sequence[int]] | None = None
         if self.writer.takes_labels:
             known = self.history_labels(given) if history_labels is None else history_labels
         planned = self._plan(given, known, _each(labels, len(given)), candidates)
-        decoding = Decoding(beams, sample, seed, temperature, top_p, top_k, block, max_tokens)
+        decoding = Decoding(beams, sample, seed, temperature, top_p, top_k, block, max_tokens, guidance)
         written = self._write([job for _, job, _ in planned], decoding, rerank)
         found: list[list[Candidate]] = [[] for _ in given]
         for (number, job, probability), texts in zip(planned, written, strict=True):
@@ -287,7 +294,9 @@ def _each(labels: Wanted, count: int) -> list[int | None]:
 
 
 @lru_cache(maxsize=2)
-def kept_responder(model: str, trust: bool, device: str, labeler: str, revision: str | None = None) -> Responder:
+def kept_responder(
+    model: str, trust: bool, device: str, labeler: str | None = None, revision: str | None = None
+) -> Responder:
     """Return a responder that is loaded once per process; arguments and errors are those of `Responder.load`."""
     return Responder.load(model, trust, device, labeler, revision=revision)
 

@@ -1,8 +1,8 @@
 """The shipped response models: their names, their packed form, and the folders that `Responder.load` reads.
 
-`pack` stores every matrix as integers with one factor per row (`encoders.changes`), in a quarter of the bytes, and
-everything else unchanged; `unpack` writes the same model folder as training. `training/pack_generator.py` measures the
-effect of rounding.
+A model is either whole, or an adapter of a language model of the Hub. `pack` stores every matrix as integers with one
+factor per row (`encoders.changes`), in a quarter of the bytes, and everything else unchanged; `unpack` writes the same
+model folder as training. `training/pack_generator.py` measures the effect of rounding.
 """
 
 import hashlib
@@ -26,10 +26,10 @@ from edos_dataset.encoders.folders import (
 from edos_dataset.encoders.folders import pack as packed_file
 from edos_dataset.labeling.models.shipped import cards_folder
 
-DEFAULT_MODEL = "chat"
-"""Name of the default response model."""
+DEFAULT_MODEL, LARGE_MODEL = "chat", "chat-large"
+"""Names of the default response model, which needs nothing else, and of the adapter of a language model."""
 WEIGHTS = Path(__file__).with_name("weights")
-SHIPPED = (DEFAULT_MODEL,)
+SHIPPED = (DEFAULT_MODEL, LARGE_MODEL)
 """Names of the shipped models, accepted wherever a model is loaded; the first is the default."""
 SHIPPED_RESPONDERS = " or ".join(map(repr, SHIPPED))
 """The names, for messages."""
@@ -54,10 +54,11 @@ def shipped_folder(name: str) -> Path:
             f"no response model {name!r} comes with this package: {SHIPPED_RESPONDERS} should, "
             f"in {WEIGHTS}; install it again, or name a model, its folder or its Hub id, owner/model"
         )
+    predictor = WEIGHTS / DEFAULT_MODEL / PREDICTOR
     # The code is copied beside the weights, so another version of this package has another folder.
-    folder = kept_folder(f"{name}-{digest_of(source)[:16]}")
+    folder = kept_folder(f"{name}-{digest_of(source, predictor)[:16]}")
     if not folder.is_dir():
-        unpack(source, folder, cards_folder() / f"{name}.md")
+        unpack(source, folder, cards_folder() / f"{name}.md", predictor)
     return folder
 
 
@@ -66,8 +67,13 @@ PREDICTOR = "predictor"
 FILE = "packed.safetensors"
 """Name of the file with packed weights."""
 
-_WEIGHTS, _CONFIG, _RECORD = "model.safetensors", "config.json", "record.json"
-_BESIDE = (_CONFIG, "generation_config.json", "tokenizer.json", "tokenizer_config.json", _RECORD, "metrics.json")
+ADAPTER = "adapter_config.json"
+"""Name of the configuration in an adapter's folder."""
+
+_WEIGHTS, _ADAPTER_WEIGHTS = "model.safetensors", "adapter_model.safetensors"
+_CONFIG, _RECORD = "config.json", "record.json"
+_OF_A_MODEL = (_CONFIG, "generation_config.json", "tokenizer.json", "tokenizer_config.json", _RECORD, "metrics.json")
+_OF_AN_ADAPTER = (ADAPTER, "prompt.json", _RECORD, "metrics.json")  # the tokenizer is the base model's
 _CODE = {
     "edos_response": ("config", "layers", "model", "response_pipeline"),
     "edos_response_predictor": ("config", "layers", "predictor"),
@@ -80,59 +86,59 @@ def pack(model: Path, folder: Path) -> None:
     """Write a trained model and its predictor in packed form.
 
     Args:
-        model: folder of a `ResponseModel` from `training/train_generator.py`, with its predictor, if any, in the
-            subfolder `predictor`.
-        folder: absent or empty; gets the same files with packed weights.
+        model: folder of a `ResponseModel`, or of an adapter without new tokens, from `training/train_generator.py`,
+            with its predictor, if any, in the subfolder `predictor`.
+        folder: absent or empty; gets the same files with packed weights; of an adapter without the tokenizer.
 
     Raises:
         ValueError: the model is not a response model of this package, or is damaged.
     """
     with whole_folder(folder) as work:
-        for part in _parts(model):
-            _pack(model / part, work / part)
+        for part, source in _parts(model):
+            _pack(source, work / part)
 
 
-def unpack(folder: Path, out: Path, card: Path | None = None) -> None:
+def unpack(folder: Path, out: Path, card: Path | None = None, predictor: Path | None = None) -> None:
     """Write the model folder that `Responder.load` reads, with its code, from a packed one.
 
     Args:
         folder: written by `pack`.
         out: absent or empty.
         card: copied as README.md.
+        predictor: packed predictor for an adapter, which has none of its own.
 
     Raises:
         ValueError: the packed folder is damaged or incomplete.
     """
     with whole_folder(out) as work:
-        for part in _parts(folder):
-            (work / part).mkdir(exist_ok=True)
-            save_file(_restored(folder / part / FILE), work / part / _WEIGHTS, {"format": "pt"})
-            _copy(folder / part, work / part)
-            for path in _code_of(folder / part):
-                shutil.copyfile(path, work / part / path.name)
+        for part, source in _parts(folder, predictor):
+            _unpack(source, work / part)
         if card is not None and card.is_file():
             shutil.copyfile(card, work / "README.md")
 
 
-def digest_of(folder: Path) -> str:
-    """Return a digest, 64 hex digits, of everything that `unpack` writes, except the card."""
+def digest_of(folder: Path, predictor: Path | None = None) -> str:
+    """Return a digest, 64 hex digits, of everything that `unpack` writes, except the card; for arguments see there."""
     digest = hashlib.sha256()
-    for part in _parts(folder):
-        for path in (*sorted((folder / part).iterdir()), *_code_of(folder / part)):
+    for part, source in _parts(folder, predictor):
+        for path in (*sorted(source.iterdir()), *_code_of(source)):
             if path.is_file():
                 content = path.read_bytes()
                 digest.update(f"{part}/{path.name} {len(content)}\n".encode() + content)
     return digest.hexdigest()
 
 
-def _parts(folder: Path) -> Iterator[str]:
-    yield "."
+def _parts(folder: Path, predictor: Path | None = None) -> Iterator[tuple[str, Path]]:
+    """Yield the parts of a model, each with the folder in which it is."""
+    yield ".", folder
     if (folder / PREDICTOR).is_dir():
-        yield PREDICTOR
+        yield PREDICTOR, folder / PREDICTOR
+    elif predictor is not None and _is_adapter(folder):
+        yield PREDICTOR, predictor
 
 
 def _pack(model: Path, folder: Path) -> None:
-    weights, _ = read_arrays(model / _WEIGHTS)
+    weights, _ = read_arrays(model / _weights_of(model))
     _code_of(model)
     packed: Arrays = {}
     for name, value in weights.items():
@@ -143,6 +149,22 @@ def _pack(model: Path, folder: Path) -> None:
     (folder / FILE).write_bytes(packed_file(packed, {}))
     _copy(model, folder)
     forget_files(folder / _RECORD)
+
+
+def _unpack(folder: Path, out: Path) -> None:
+    out.mkdir(exist_ok=True)
+    save_file(_restored(folder / FILE), out / _weights_of(folder), {"format": "pt"})
+    _copy(folder, out)
+    for path in _code_of(folder):
+        shutil.copyfile(path, out / path.name)
+
+
+def _is_adapter(folder: Path) -> bool:
+    return (folder / ADAPTER).is_file()
+
+
+def _weights_of(folder: Path) -> str:
+    return _ADAPTER_WEIGHTS if _is_adapter(folder) else _WEIGHTS
 
 
 def _restored(path: Path) -> Arrays:
@@ -161,6 +183,8 @@ def _restored(path: Path) -> Arrays:
 
 
 def _code_of(folder: Path) -> list[Path]:
+    if _is_adapter(folder):
+        return []
     kind = read_json(folder / _CONFIG).get("model_type")
     if kind not in _CODE:
         raise ValueError(
@@ -170,6 +194,6 @@ def _code_of(folder: Path) -> list[Path]:
 
 
 def _copy(source: Path, target: Path) -> None:
-    for name in _BESIDE:
+    for name in _OF_AN_ADAPTER if _is_adapter(source) else _OF_A_MODEL:
         if (source / name).is_file():
             shutil.copyfile(source / name, target / name)

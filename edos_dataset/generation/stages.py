@@ -23,10 +23,10 @@ class AnswerDialogues(Stage):
         model: name (`chat`), folder or Hub id of a response model.
         label: name of the label of every answer; null to predict it.
         candidates: number of answers to each dialogue.
-        beams: number of beams of the search.
+        beams: number of beams of the search; null for the model's own number.
         sample: draw answers instead of searching.
         seed: seed of drawing.
-        labeler: labeler of the history's turns, a name that `load_labeler` accepts.
+        labeler: labeler of the history's turns, a name that `load_labeler` accepts; null for the model's own.
         device: "cpu", "cuda", "cuda:1", ... On a CPU the model uses one thread, so that a run's output does not depend
             on the number of workers.
         revision: tag, branch or commit of a model of the Hub; null for the newest.
@@ -38,15 +38,16 @@ class AnswerDialogues(Stage):
         max_tokens: maximum number of tokens of an answer, 1 to 1,000.
         rerank: number of answers written under each label, of which the labeler keeps the one that has it most surely,
             1 to 1,000.
+        guidance: strength with which answers keep to their label, 0 (none) to 10.
     """
 
     model: str
     label: str | None = None
     candidates: int = 1
-    beams: int = 32
+    beams: int | None = None
     sample: bool = False
     seed: int = 0
-    labeler: str = "general"
+    labeler: str | None = None
     device: str = "cpu"
     revision: str | None = None
     trust_remote_code: bool = field(default=False, metadata=BY_HAND)
@@ -56,6 +57,7 @@ class AnswerDialogues(Stage):
     block: bool = True
     max_tokens: int = 100
     rerank: int = 1
+    guidance: float = 0.0
 
     name: ClassVar[str] = "answer"
     unit: ClassVar[Unit] = "dialogues"
@@ -84,7 +86,7 @@ class AnswerDialogues(Stage):
 
     def check(self) -> None:
         """Check the model and the device, and that the model can answer under the label or predict one."""
-        self.responder.check(self.label is not None, self.rerank)
+        self.responder.check(self.label is not None, self.rerank, self.guidance)
 
     def inputs(self) -> dict[str, str]:
         """Return the identity of the weights."""

@@ -25,6 +25,9 @@ from edos_dataset.runs.shards import write_text
 
 Turns = Sequence[str]
 
+LABELER = "general"
+"""Name of the labeler whose labels a model was trained with, if its folder names none."""
+
 
 class Writer(Protocol):
     """A model that answers.
@@ -35,6 +38,8 @@ class Writer(Protocol):
         takes_labels: whether answers are conditioned on labels, and histories are read with labels.
         max_tokens: maximum number of tokens of an answer, the end included.
         never: tokens that no answer may contain.
+        beams: number of beams of the search, if nobody gives another.
+        labeler: name of the labeler whose labels the model was trained with.
     """
 
     model: Any
@@ -42,6 +47,8 @@ class Writer(Protocol):
     takes_labels: bool
     max_tokens: int
     never: list[int]
+    beams: int
+    labeler: str
 
     def read(
         self, histories: Sequence[Turns], labels: Sequence[Sequence[int]] | None, answers: Sequence[int | None]
@@ -57,7 +64,9 @@ class Writer(Protocol):
 
 
 class TransformerWriter:
-    """A `ResponseModel` as a writer; for attributes see `Writer`."""
+    """A `ResponseModel` as a writer; for attributes see `Writer`. It searches with 32 beams (Xie & Pu, Appendix B)."""
+
+    beams, labeler = 32, LABELER
 
     def __init__(self, model: Any, tokenizer: Any) -> None:  # noqa: ANN401
         config: ResponseConfig = model.config
@@ -120,13 +129,15 @@ class PromptFormat:
     Attributes:
         labels: "none", "words" or "tokens".
         turns: maximum number of turns of a history, the newest ones; None for all that fit.
+        labeler: name of the labeler whose labels the model was trained with.
 
     Raises:
-        ValueError: `labels` has another value, or `turns` is below 1.
+        ValueError: `labels` has another value, `turns` is below 1, or `labeler` is no name.
     """
 
     labels: str = "none"
     turns: int | None = None
+    labeler: str = LABELER
 
     def __post_init__(self) -> None:
         """Check the attributes."""
@@ -136,6 +147,8 @@ class PromptFormat:
             isinstance(self.turns, bool) or not isinstance(self.turns, int) or self.turns < 1
         ):
             raise ValueError(f"turns is a whole number from 1, or null for all, got {self.turns!r}")
+        if not isinstance(self.labeler, str) or not self.labeler:
+            raise ValueError(f"labeler is the name of a labeler, got {self.labeler!r}")
 
     @classmethod
     def load(cls, folder: Path) -> "PromptFormat":
@@ -217,7 +230,8 @@ _ANSWER = 100  # positions of a decoder that are reserved for the answer
 
 
 class PromptWriter:
-    """A language model as a writer; for attributes see `Writer`. An answer is one line: a line break ends it too.
+    """A language model as a writer; for attributes see `Writer`. An answer is one line: a line break ends it too. Its
+    search has few beams: each is a row of a large model, and the most probable answers of language models are bland.
 
     Args:
         model: the model, in evaluation mode.
@@ -225,8 +239,11 @@ class PromptWriter:
         form: form of histories and labels in prompts.
     """
 
+    beams = 4
+
     def __init__(self, model: Any, tokenizer: Any, form: PromptFormat) -> None:  # noqa: ANN401
         self.model, self.tokenizer, self.form = model, tokenizer, form
+        self.labeler = form.labeler
         self.takes_labels = form.labels != "none"
         self.max_tokens = _ANSWER
         config = model.config

@@ -40,7 +40,7 @@ download: changed language limit mirror out yes
 extend: address as_json column config device encoder engine every_turn force history id_column learner memory
     out recipe settings skip_bad workers
 audit: around as_json blind books by config dialogues force labels out pairs per_label seed
-respond: block max_tokens rerank temperature top_k top_p
+respond: block guidance max_tokens rerank temperature top_k top_p
     address as_json beams candidates chat column config device engine force form id_column keep_system
     label labeler model model_revision one_dialogue out out_encoding out_format revision sample seed skip_bad
     speaker_column split time_column trust_remote_code workers

@@ -46,10 +46,29 @@ def test_rerank_keeps_the_answers_that_have_their_label_most_surely(tmp_path):
         responder.respond(dialogues, "consoling", rerank=0)
 
 
-def test_without_labels_nothing_is_reranked(tmp_path):
+def test_without_labels_nothing_is_reranked_or_guided(tmp_path):
     save_responder(tmp_path)
     with pytest.raises(ValueError, match="rerank=4 keeps answers that have their label, but the model has no labels"):
         Responder.load(tmp_path).respond([["so"]], rerank=4)
+    with pytest.raises(ValueError, match="guidance=2 leads to the label, but the model has no labels: give 0"):
+        Responder.load(tmp_path).respond([["so"]], guidance=2)
+
+
+def test_guidance_is_as_strong_as_asked(tmp_path):
+    save_responder(tmp_path, **EMPATHETIC)
+    given = {"label": "consoling", "labeler": "fast", "beams": 2, "device": "cpu", "max_tokens": 8}
+    texts = {
+        strength: edos_dataset.respond(["where is the dog", "so"], tmp_path, guidance=strength, **given)
+        for strength in (0.0, 1.0, 10.0)
+    }
+    plain = edos_dataset.respond(["where is the dog", "so"], tmp_path, **given)
+    assert texts[0.0] == plain != texts[10.0]
+    neutral = given | {"label": "neutral"}
+    assert edos_dataset.respond(["so"], tmp_path, guidance=5.0, **neutral) == edos_dataset.respond(
+        ["so"], tmp_path, **neutral
+    )
+    with pytest.raises(ValueError, match="guidance must be from 0 to 10, got 11"):
+        edos_dataset.respond(["so"], tmp_path, guidance=11, **given)
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]])

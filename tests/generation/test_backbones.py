@@ -2,12 +2,13 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, BartConfig, BartForConditionalGeneration, GPT2Config, GPT2LMHeadModel
 
+from edos_dataset.generation import shipped
 from edos_dataset.generation.decoding import Steps
 from edos_dataset.generation.responder import Responder
 from edos_dataset.generation.writers import PromptFormat, PromptWriter, add_label_tokens, encode_prompt, label_token
 from edos_dataset.labels import LABEL_IDS, LABELS
 from generator_fixtures import encode_pair
-from small_responders import TEXTS
+from small_responders import EMPATHETIC, TEXTS, save_responder
 from training.generator.tokenizer import train_tokenizer
 from untrusted_code import EVIL, change
 
@@ -48,7 +49,7 @@ def test_labels_stand_as_words_or_tokens():
     assert prompts["tokens"][0] == "B<|sad|>: the dog ran home\n" and prompts["tokens"][-1] == "B<|consoling|>:"
     assert PromptFormat("words", turns=1).lines(turns, None) == ["A: where is the dog\n", "B:"]
     assert PromptFormat().lines(["two\nlines "]) == ["A: two lines\n", "B:"]
-    for wrong in ({"labels": "word"}, {"turns": 0}, {"turns": True}):
+    for wrong in ({"labels": "word"}, {"turns": 0}, {"turns": True}, {"labeler": ""}, {"labeler": 3}):
         with pytest.raises(ValueError, match=f"{next(iter(wrong))} is "):
             PromptFormat(**wrong)
 
@@ -130,6 +131,51 @@ def test_an_adapter_changes_the_answers_of_its_base(tmp_path, monkeypatch):
     (tmp_path / "adapter" / "adapter_model.bin").write_bytes(b"pickle")
     with pytest.raises(ValueError, match="pickle"):
         Responder.load(tmp_path / "adapter")
+
+
+def test_a_shipped_adapter_answers_as_the_trained_one_did(tmp_path, monkeypatch):
+    """It is packed without its tokenizer, unpacked with the predictor of `chat`, and needs its base model."""
+    peft = pytest.importorskip("peft")
+    base, _ = save_backbone(tmp_path / "base")
+    config = peft.LoraConfig(r=2, target_modules=["c_attn"], task_type="CAUSAL_LM")
+    config.base_model_name_or_path = "owner/base"
+    torch.manual_seed(1)
+    adapted = peft.get_peft_model(AutoModelForCausalLM.from_pretrained(tmp_path / "base"), config)
+    for name, values in adapted.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(values)
+    adapted.save_pretrained(tmp_path / "adapter")
+    change(tmp_path / "adapter" / "adapter_config.json", base_model_name_or_path="owner/base")
+    PromptFormat("words", labeler="fast").save(tmp_path / "adapter")
+    save_responder(tmp_path / "chat", **EMPATHETIC)
+    monkeypatch.setattr(shipped, "WEIGHTS", tmp_path / "weights")
+    monkeypatch.setattr("huggingface_hub.constants.HF_HOME", str(tmp_path / "home"))
+    shipped.pack(tmp_path / "chat", tmp_path / "weights" / "chat")
+    shipped.pack(tmp_path / "adapter", tmp_path / "weights" / "chat-large")
+    packed = {path.name for path in (tmp_path / "weights" / "chat-large").iterdir()}
+    assert packed == {"adapter_config.json", "packed.safetensors", "prompt.json"}
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda name, **_: str(tmp_path / name.split("/")[1]))
+    responder = Responder.load("chat-large")
+    assert responder.labeler == "fast" and responder.writer.beams == 4, "as the model was trained, unless told"
+    assert Responder.load("chat-large", labeler="general").labeler == "general"
+    ids = torch.tensor([[5, 6, 7]])
+    with torch.no_grad():
+        logits, wanted, plain = (model(ids).logits for model in (responder.writer.model, adapted.eval(), base))
+    assert (logits - wanted).abs().max() < 0.1 * (wanted - plain).abs().max()
+    assert responder.respond(DIALOGUES, candidates=2, max_tokens=5)[0][0].probability > 0
+    again = peft.PeftModel.from_pretrained(AutoModelForCausalLM.from_pretrained(tmp_path / "base"), responder.folder)
+    with torch.no_grad():
+        assert torch.allclose(again(ids).logits, logits, atol=1e-4)
+
+    def nowhere(name, **_):
+        raise OSError("no network")
+
+    monkeypatch.setattr("huggingface_hub.snapshot_download", nowhere)
+    with pytest.raises(
+        ValueError, match=r"adapter of 'owner/base', .*: no network; download it once with"
+    ):
+        Responder.load("chat-large")
 
 
 def test_code_of_a_language_model_is_not_run_unasked(tmp_path, monkeypatch):

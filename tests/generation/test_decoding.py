@@ -1,5 +1,3 @@
-"""None"""
-
 import itertools
 import json
 from types import SimpleNamespace
@@ -23,7 +21,7 @@ from transformers.modeling_outputs import Seq2SeqLMOutput
 
 from edos_dataset.generation.answering import Job, gist, most_different, write_answers
 from edos_dataset.generation.config import CACHE
-from edos_dataset.generation.decoding import Answer, beam_search, largest, nucleus_sample
+from edos_dataset.generation.decoding import Answer, Guided, Steps, beam_search, largest, nucleus_sample
 from edos_dataset.generation.model import ResponseConfig, ResponseModel
 from edos_dataset.generation.responder import Responder
 from meed2 import FOLDER, arrays, fill, names, needs_peer
@@ -157,6 +155,28 @@ class Scripted:
         for token, value in self.steps[min(cache.step, len(self.steps) - 1)].items():
             logits[:, 0, token] = value
         return Seq2SeqLMOutput(logits=logits, **{CACHE: cache})
+
+
+@pytest.mark.parametrize("strength", [0.5, 3.0])
+def test_guidance_multiplies_what_the_label_changes(strength):
+    model = small(**EMPATHETIC)
+    against = {**GIVEN, "response_labels": torch.full_like(GIVEN["response_labels"], 40)}
+    with torch.no_grad():
+        towards, away = (Steps(model, given).first().log_softmax(1) for given in (GIVEN, against))
+        guided = Guided(model, GIVEN, against, strength)
+        first = guided.first()
+        wanted = towards + strength * (towards - away)
+        assert torch.allclose(first, wanted, atol=1e-5) and not torch.allclose(first, towards, atol=1e-2)
+        rows, tokens = torch.tensor([0, 0, 2]), torch.tensor([5, 6, 7])
+        assert guided.next(rows, tokens).shape == (3, first.shape[1]) and guided.owners.tolist() == [0, 0, 2]
+    shared = {"beams": 4, "max_tokens": 8}
+    assert beam_search(model, GIVEN, against=GIVEN, guidance=strength, **shared)[0][0].tokens == (
+        beam_search(model, GIVEN, **shared)[0][0].tokens
+    ), "the same label leads nowhere"
+    answers = beam_search(model, GIVEN, against=against, guidance=strength, **shared)
+    assert answers[:2] != beam_search(model, GIVEN, **shared)[:2]
+    drawn = nucleus_sample(model, GIVEN, generators(1, 2, 3), against=against, guidance=strength, max_tokens=8)
+    assert len(drawn) == 3
 
 
 def test_where_every_way_is_barred_an_answer_comes_still():

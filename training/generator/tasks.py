@@ -11,7 +11,7 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from edos_dataset.arrays import Ints
 from edos_dataset.generation.config import IGNORED
-from edos_dataset.generation.writers import PromptFormat, encode_prompt
+from edos_dataset.generation.writers import PromptFormat, PromptWriter, encode_prompt
 from training.generator.pairs import Pairs, pairs_of
 from training.generator.recipe import GeneratorRecipe
 
@@ -423,3 +423,17 @@ class TwoHeadsTask(CausalTask):
         choice = cross_entropy(found.mc_logits.float(), true, reduction="none")
         # Multiplied by the pair's number of targets, since the caller averages over targets.
         return self.language * nats + self.choice * choice * (targets != IGNORED).sum(1), right
+
+
+def task_of(writer: Any, whole: bool = False) -> Task:  # noqa: ANN401 - a writer of any kind
+    """Return the task by which a writer is measured: the answers to histories, or, for decoders, those in whole
+    conversations (`whole`), where a line break ends an answer.
+    """
+    if not isinstance(writer, PromptWriter):
+        return AnswerTask(writer.tokenizer, writer.takes_labels)
+    config = writer.model.config
+    ids = (writer.tokenizer.pad_token_id, config.pad_token_id, writer.tokenizer.eos_token_id)
+    padding = next(each for each in ids if each is not None)
+    if config.is_encoder_decoder:
+        return Seq2SeqTask(writer.tokenizer, writer.form, padding, config.decoder_start_token_id)
+    return (WholeTask if whole else CausalTask)(writer.tokenizer, writer.form, padding)
