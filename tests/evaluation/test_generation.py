@@ -12,7 +12,7 @@ from edos_dataset.encoders.encoder import Encoder
 from edos_dataset.labels import LABELS
 from edos_dataset.metrics.responses.words import Words
 from evaluation import generation
-from evaluation.generation_models import Model, judge, mean_of, predictor_scores
+from evaluation.generation_models import Model, judge, mean_of, nearest_answers, predictor_scores
 from evaluation.generation_sets import Context, read_invented, read_set, shared_documents
 from generator_fixtures import copying, make_backbone, write_conversations
 from small_responders import EMPATHETIC, save_responder
@@ -113,6 +113,36 @@ def test_the_rows_say_what_they_are(models, data, tmp_path):
     rows = [line.split(" | ")[0] for line in section.splitlines() if line.startswith("| ")]
     order = ["`a b`", "`feeling`", "`feeling, predicted label`", "`RT`", "`GT`", "single tokens"]
     assert rows[2:] == [f"| {name}" for name in order]
+
+
+def test_answers_are_also_measured_as_decoded_otherwise_and_beside_the_nearest_context(models, data, held, tmp_path):
+    given = ["--models", f"feeling={models / 'feeling'}", "--data-dir", data, "--records", tmp_path / "records"]
+    given += ["--out", tmp_path / "out", "--test-dialogues", 9, "--limit", 6, "--beams", 2, "--max-tokens", 6]
+    given += ["--labeler", "fast", "--seed", 1, "--nearest", "--how", "", "sample=true,temperature=0.7,rerank=2"]
+    generation.main([str(each) for each in given])
+    stated = json.loads((tmp_path / "out/generation.json").read_text())
+    rows = [cell["row"] for cell in stated["cells"] if cell["set"] == "empathetic_dialogues"]
+    how = "feeling (sample=true,temperature=0.7,rerank=2)"
+    assert rows == ["feeling", how, "feeling, predicted label", f"{how}, predicted label", "nearest", "RT", "GT"]
+    measured = {cell["row"]: cell for cell in stated["cells"] if cell["set"] == "empathetic_dialogues"}
+    assert measured["feeling"]["perplexity"] and measured[how]["perplexity"] is None
+    kept = {
+        row: json.loads((tmp_path / "records" / f"empathetic_dialogues--{row}.json").read_text())["answers"]
+        for row in ("feeling", "nearest", "feeling-sample-true-temperature-0.7-rerank-2-")
+    }
+    assert kept["feeling"] != kept["feeling-sample-true-temperature-0.7-rerank-2-"]
+    assert kept["nearest"] == nearest_answers(held, Encoder())
+    known = held.train.to_pylist()
+    for context, answer in zip(held.contexts, kept["nearest"], strict=True):
+        places = [(row, turn) for row in known for turn in range(1, len(row["texts"])) if row["texts"][turn] == answer]
+        assert any(row["labels"][turn] == context.label for row, turn in places)
+
+
+@pytest.mark.parametrize("given", ["rerank", "rerank=", "=8", "rerank=8,", "rerank=8 sample=true=1"])
+def test_a_way_of_decoding_is_settings(given, capsys):
+    with pytest.raises(SystemExit):
+        generation.parse_arguments(["--records", "r", "--models", "a=b", "--how", given])
+    assert "--how: expected KEY=VALUE,..." in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("kind", ["plain", "feeling"])

@@ -172,9 +172,7 @@ def test_a_shipped_adapter_answers_as_the_trained_one_did(tmp_path, monkeypatch)
         raise OSError("no network")
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", nowhere)
-    with pytest.raises(
-        ValueError, match=r"adapter of 'owner/base', .*: no network; download it once with"
-    ):
+    with pytest.raises(ValueError, match=r"adapter of 'owner/base', .*: no network; download it once with"):
         Responder.load("chat-large")
 
 
