@@ -272,13 +272,13 @@ def read_records(records: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     cells = [cell for cell in cells if digests.get(cell["set"]) == cell["digest"]]
     names = content["models"]
 
-    def place(cell: Mapping[str, Any]) -> tuple[int, int, str, bool, str]:
+    def place(cell: Mapping[str, Any]) -> tuple[int, int, str, bool, int]:
         name = cell.get("model")
         if name is None:
-            return 2, REFERENCES.index(cell["row"]), "", False, ""
+            return 2, REFERENCES.index(cell["row"]), "", False, 0
         known = name in names
         number = names.index(name) if known else 0
-        return int(not known), number, name, cell["condition"] == "predicted", cell["row"]
+        return int(not known), number, name, cell["condition"] == "predicted", len(cell["row"])
 
     return content, sorted(cells, key=place)
 
