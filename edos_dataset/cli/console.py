@@ -118,6 +118,20 @@ def say(shown: Iterable[RenderableType], stderr: bool = False) -> None:
         console.print(_Harmless(shape), soft_wrap=isinstance(line, Text) and not wrapped)
 
 
+def say_growing(lines: Iterable[Text]) -> None:
+    """Print a line that grows: in a terminal each of its forms in the place of the one before, elsewhere the last."""
+    from rich.live import Live
+
+    console = terminal()
+    if not console.is_terminal:
+        *_, last = lines
+        say([last])
+        return
+    with Live(console=console, auto_refresh=False) as live:
+        for line in lines:
+            live.update(_Harmless(indented(line, console)), refresh=True)
+
+
 CODE = "green"
 """Style of a line that is copied: a command, or Python."""
 

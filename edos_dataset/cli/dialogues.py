@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from edos_dataset.cli.console import call, emit, error_line, explained, message_of, note, nothing, say, silent, styled
+from edos_dataset.cli.console import (
+    call,
+    emit,
+    error_line,
+    explained,
+    message_of,
+    note,
+    nothing,
+    say,
+    say_growing,
+    silent,
+    styled,
+)
 from edos_dataset.cli.options import (
     MODELS,
     Address,
@@ -52,7 +64,7 @@ from edos_dataset.commands.progress import steps
 from edos_dataset.wording import counted
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.text import Text
 
     from edos_dataset.generation.responder import Candidate, Conversation, Responder
     from edos_dataset.generation.stages import AnswerDialogues
@@ -400,6 +412,9 @@ def _answer(text: str, conversation: "Conversation", label: str | None, as_json:
 
     found = help_for([checked_text(text, "your turn")])
     own = None if found else conversation.say(text)
+    if conversation.streams and not found and not as_json:
+        say_growing(line for each in conversation.stream(label) for line in _answer_lines([each]))
+        return
     answers = [] if found else conversation.answer(label)
     if as_json:
         row = {"text": text, "label": own, "answers": [each.as_row() for each in answers]}
@@ -408,7 +423,7 @@ def _answer(text: str, conversation: "Conversation", label: str | None, as_json:
         say([found] if found else _answer_lines(answers))
 
 
-def _answer_lines(answers: "Sequence[Candidate]") -> "Iterator[RenderableType]":
+def _answer_lines(answers: "Sequence[Candidate]") -> "Iterator[Text]":
     """Yield a line per answer: its label, the label's probability if it was predicted, the text."""
     for each in answers:
         chance = "" if each.probability is None else f" {each.probability:.0%}"

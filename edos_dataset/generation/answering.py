@@ -1,16 +1,18 @@
 """Answers many histories with one writer, in batches, by search or by sampling, and selects distinct candidates."""
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
-from edos_dataset.generation.decoding import Answer, Decoding, beam_search, nucleus_sample
+from edos_dataset.generation.decoding import Answer, Decoding, beam_search, nucleus_sample, stream_sample
 from edos_dataset.generation.writers import Writer
 from edos_dataset.labels import LABEL_IDS, NEUTRAL
 from edos_dataset.text import normalise
+
+_INCOMPLETE = "\ufffd"  # of a character of which not all tokens have come
 
 _PLAIN = LABEL_IDS[NEUTRAL]
 """The label from which guidance leads away."""
@@ -70,6 +72,34 @@ def write_answers(
         for number, job, own in zip(part, some, answers, strict=True):
             found[number] = _texts(writer, own, job.wanted)
     return found
+
+
+def stream_answer(writer: Writer, job: Job, decoding: Decoding) -> Iterator[Text]:
+    """Draw the first answer to a job that `write_answers` would draw, and yield it as it grows, the whole answer last.
+
+    Args:
+        writer: the model.
+        job: the history to answer.
+        decoding: how it is drawn.
+    """
+    most = min(decoding.max_tokens, writer.max_tokens)
+    one = replace(job, wanted=1)
+    drawing = stream_sample(
+        writer.model,
+        generators=[_generator(decoding.seed, one, 0)],
+        top_p=decoding.top_p,
+        temperature=decoding.temperature,
+        top_k=decoding.top_k,
+        **_settings(writer, [one], decoding, most),
+    )
+    while True:
+        try:
+            tokens = next(drawing)[0]
+        except StopIteration as stop:
+            yield _texts(writer, stop.value, 1)[0]
+            return
+        text = writer.tokenizer.decode(list(tokens), skip_special_tokens=True)
+        yield Text(text.strip().rstrip(_INCOMPLETE), 0.0)
 
 
 def _settings(writer: Writer, jobs: Sequence[Job], decoding: Decoding, max_tokens: int) -> dict[str, Any]:

@@ -4,7 +4,7 @@ The history's labels come from a labeler of this package, as in the papers. The 
 whose most probable labels give several candidates, or from the user.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 
 from edos_dataset.arrays import Floats
 from edos_dataset.encoders.encoder import check_device
-from edos_dataset.generation.answering import Job, Text, write_answers
+from edos_dataset.generation.answering import Job, Text, stream_answer, write_answers
 from edos_dataset.generation.decoding import Decoding
 from edos_dataset.generation.loading import load_predictor, load_writer
 from edos_dataset.generation.shipped import PREDICTOR, SHIPPED
@@ -223,6 +223,40 @@ class Responder:
             found[number] += [Candidate(text.text, label, text.score, probability) for text in texts]
         return found
 
+    def stream(
+        self,
+        turns: Sequence[str],
+        label: str | int | None = None,
+        seed: int = 0,
+        *,
+        history_labels: Sequence[int] | None = None,
+        rank: int = 0,
+        **decoding: Any,  # noqa: ANN401
+    ) -> Iterator[Candidate]:
+        """Draw an answer to a dialogue, as `respond` with `sample` does, and yield it as it grows, the whole answer
+        last.
+
+        Args:
+            turns: turns of the dialogue, oldest first, at least one.
+            label: label of the answer, by name or id; None to predict it.
+            seed: seed of drawing.
+            history_labels: ids of the turns' labels, if known.
+            rank: which of the predicted labels the answer has, 0 for the most probable.
+            decoding: `temperature`, `top_p`, `top_k`, `block`, `max_tokens` and `guidance`, as for `respond`.
+
+        Raises:
+            ValueError: as for `respond`.
+        """
+        given = _histories([turns])
+        known: Sequence[Sequence[int]] | None = None
+        if self.writer.takes_labels:
+            known = self.history_labels(given) if history_labels is None else [history_labels]
+        planned = self._plan(given, known, _each(label, 1), rank + 1)
+        _, job, chance = planned[min(rank, len(planned) - 1)]
+        name = None if job.label is None else LABELS[job.label]
+        for text in stream_answer(self.writer, job, Decoding(sample=True, seed=seed, **decoding)):
+            yield Candidate(text.text, name, text.score, chance)
+
     def _write(self, jobs: Sequence[Job], decoding: Decoding, rerank: int) -> list[list[Text]]:
         """Return the wanted number of texts of each job: the best, or of `rerank` texts those that have its label most
         surely, by the labeler.
@@ -316,6 +350,9 @@ def identity_of(responder: Responder) -> str:
     return " ".join(parts)
 
 
+_OF_DRAWING = ("seed", "temperature", "top_p", "top_k", "block", "max_tokens", "guidance")
+
+
 @dataclass
 class Conversation:
     """A conversation with a response model, held in memory only.
@@ -363,10 +400,39 @@ class Conversation:
             raise ValueError("nothing was said, so there is nothing to answer")
         known = [self.labels] if self.labels else None
         candidates = self.responder.respond([self.turns], label, history_labels=known, **self.settings)[0]
-        self.turns.append(candidates[0].text)
-        if candidates[0].label is not None:
-            self.labels.append(parse_label(candidates[0].label))
+        self._keep(candidates[0])
         return candidates
+
+    def _keep(self, answer: Candidate) -> None:
+        self.turns.append(answer.text)
+        if answer.label is not None:
+            self.labels.append(parse_label(answer.label))
+
+    def stream(self, label: str | None = None) -> Iterator[Candidate]:
+        """Yield a drawn answer to the last turn as it grows; the whole one, which comes last, becomes the next turn.
+
+        Args:
+            label: name of its label; None to predict it.
+
+        Raises:
+            ValueError: there is no turn yet, the model cannot answer under that label, or the settings ask for several
+                answers or for a search.
+        """
+        if not self.turns:
+            raise ValueError("nothing was said, so there is nothing to answer")
+        if not self.streams:
+            raise ValueError("an answer that grows is the only one, and drawn: give sample, one candidate, no rerank")
+        known = self.labels or None
+        decoding = {key: self.settings[key] for key in _OF_DRAWING if key in self.settings}
+        for candidate in self.responder.stream(self.turns, label, history_labels=known, **decoding):
+            yield candidate
+        self._keep(candidate)
+
+    @property
+    def streams(self) -> bool:
+        """Whether the settings ask for one drawn answer, which can be shown as it grows."""
+        several = self.settings.get("candidates", 1) > 1 or self.settings.get("rerank", 1) > 1
+        return bool(self.settings.get("sample")) and not several
 
     def forget(self) -> None:
         """Start over."""

@@ -17,8 +17,8 @@ import torch
 from edos_dataset.arrays import Floats
 from edos_dataset.encoders.folders import read_json, usable
 from edos_dataset.generation.config import ResponseConfig
-from edos_dataset.generation.decoding import checked_ids
 from edos_dataset.generation.response_pipeline import batch_histories, encode_history, pad
+from edos_dataset.generation.steps import checked_ids
 from edos_dataset.labeling.models.saved_model import ModelError
 from edos_dataset.labels import LABELS
 from edos_dataset.runs.shards import write_text

@@ -6,6 +6,7 @@ import argparse
 import os
 import secrets
 import sys
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -125,17 +126,20 @@ class Conversation:
             **ONE_AT_A_TIME,
         )
 
-    def on_ask(self, kept: Any, text: str, label: str, count: float, way: str) -> list[Any]:  # noqa: ANN401
-        """Answer the visitor's message."""
+    def on_ask(self, kept: Any, text: str, label: str, count: float, way: str) -> Iterator[list[Any]]:  # noqa: ANN401
+        """Answer the visitor's message; drawn answers are shown while they grow."""
         try:
             dialogue, warnings = Dialogue.from_json(kept).said(text or "")
             forced = None if label == PREDICTED else parse_label(str(label))
-            draw = secrets.randbelow(2**31) if way == DRAW else None
             number = whole_number(count, "The number of answers", 1, MAX_CANDIDATES)
-            answers = self.answerer.answer(dialogue, forced, number, draw)
+            if way == DRAW:
+                given = self.answerer.stream(dialogue, forced, number, secrets.randbelow(2**31))
+            else:
+                given = iter([self.answerer.answer(dialogue, forced, number)])
+            for answers in given:
+                yield self._shown(dialogue, answers.readings, answers, warnings)
         except ValueError as error:
-            return self._refused(error)
-        return self._shown(dialogue, answers.readings, answers, warnings)
+            yield self._refused(error)
 
     def on_use(self, number: int, kept: Any, offered: Any) -> list[Any]:  # noqa: ANN401
         """Continue with an offered answer."""
@@ -195,7 +199,8 @@ class Conversation:
         values.append([one.text for one in offered])
         for number in range(len(self.cards)):
             there = answers is not None and number < len(offered)
-            drawn = chat_page.answer(offered[number], answers.read[number], number + 1) if answers and there else ""
+            reading = answers.read[number] if answers and number < len(answers.read) else None
+            drawn = chat_page.answer(offered[number], reading, number + 1) if there else ""
             values += [gr.Column(visible=there), drawn]
         return values
 
@@ -211,20 +216,22 @@ def main(arguments: list[str] | None = None) -> None:
         "code beside it is run",
     )
     parser.add_argument(
-        "--labeler", default=settings.get("EDOS_LABELER") or "general", help="model that labels turns; default: general"
+        "--labeler",
+        default=settings.get("EDOS_LABELER") or None,
+        help="model that labels turns; default: the response model's own",
     )
     parser.add_argument(
         "--beams",
         type=int,
-        default=settings.get("EDOS_BEAMS") or 32,
-        help="number of beams of the search; default: 32. Fewer are faster",
+        default=settings.get("EDOS_BEAMS") or None,
+        help="number of beams of the search; default: the model's own number. Fewer are faster",
     )
     parser.add_argument("--port", type=int, default=None, help="port; by default the first free one from 7860")
     given = parser.parse_args(arguments)
-    if given.beams < 1:
+    if given.beams is not None and given.beams < 1:
         parser.error(f"--beams is a whole number from 1, got {given.beams}")
     try:
-        log(f"loading the model {given.model} and the labeler {given.labeler}")
+        log(f"loading the model {given.model} and its labeler")
         responder = Responder.load(given.model, device=default_device(), labeler=given.labeler)
         answerer = Answerer(responder, given.model, given.beams)
         answerer.read([["Hello."]])  # the first visitor need not wait for the weights

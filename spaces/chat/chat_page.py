@@ -33,8 +33,8 @@ _NOTES = (
     "health, law, money or a crisis.",
     "<b>It loses the thread.</b> In long dialogues it contradicts itself, and it drops the oldest turns when they no "
     "longer fit.",
-    "<b>A label is what the answer should express, not a feeling.</b> The answer often misses it: “reads as” under "
-    "Details shows how another model labels it, and that model makes mistakes too.",
+    "<b>A label is what the answer should express, not a feeling.</b> The answer often misses it: “reads as” "
+    "shows how another model labels it, and that model makes mistakes too.",
     "<b>The score</b> under Details is the mean log-probability of the answer's tokens: the closer to 0, the likelier "
     "the model finds the answer. It does not say whether the answer is good, and cannot be compared between models.",
     "<b>Your text</b> is sent to the machine that runs this page and is neither stored nor logged. The dialogue exists "
@@ -110,23 +110,26 @@ def prediction(answers: Answers, takes_labels: bool) -> str:
     )
 
 
-def answer(candidate: Candidate, reading: Reading, number: int) -> str:
-    """Return an answer with the label with which it was generated, its score, and the label that the labeler predicts.
+def answer(candidate: Candidate, reading: Reading | None, number: int) -> str:
+    """Return an answer with the label that was asked for, the one that it reads as, and its score.
 
     Args:
         candidate: the answer.
-        reading: the labeler's prediction for it.
+        reading: the labeler's prediction for it; None while it grows.
         number: number of the answer, from 1.
     """
+    if reading is None:
+        text = f'<p class="text">{escape(candidate.text)}</p>'
+        return f'<article class="answer neutral" aria-label="Answer {number}" aria-busy="true">{text}</article>'
     group = "neutral" if candidate.label is None else group_of(parse_label(candidate.label))
     rows = []
     if candidate.label is not None:
         chance = "" if candidate.probability is None else f" {percent(candidate.probability)}"
         rows.append(("written as", f"{chip(parse_label(candidate.label))}{chance}"))
-    details = [
-        ("reads as", f"{chip(reading.label)} {percent(reading.confidence)}"),
-        ("score", f"{candidate.score:.2f}"),
-    ]
+    reached = candidate.label is not None and parse_label(candidate.label) == reading.label
+    sign = ' <span class="reached" title="the label that was asked for">✓</span>' if reached else ""
+    rows.append(("reads as", f"{chip(reading.label)} {percent(reading.confidence)}{sign}"))
+    details = [("score", f"{candidate.score:.2f}")]
     figures, more = (
         "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in part) for part in (rows, details)
     )

@@ -4,7 +4,8 @@ No state is kept here: the page in the visitor's browser stores the dialogue and
 """
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
@@ -23,6 +24,8 @@ MAX_CANDIDATES = 6
 
 _WORDS = re.compile(r"[^\W\d_]{2,}")
 _LEAST_ENGLISH = 0.5  # fraction of the words that an English dictionary must know
+
+_ALL_SAID = "The model found only what has been said already. Choose another label, or “at random”."
 
 _LOCK = Lock()  # one dialogue at a time, since the processors and the thread limit are shared
 
@@ -134,7 +137,7 @@ class Answers:
         predicted: probabilities of the answer's label, by id; None for a model without a predictor or without labels.
         forced: id of the label that the visitor chose, or None.
         candidates: the answers, the most probable label or the best answer first.
-        read: the labeler's prediction for each answer.
+        read: the labeler's prediction for each answer; empty while they grow.
     """
 
     readings: tuple[Reading, ...]
@@ -150,11 +153,11 @@ class Answerer:
     Args:
         responder: the model, its predictor, and the labeler's name.
         name: folder or Hub id of the model.
-        beams: number of beams of the search.
+        beams: number of beams of the search; None for the model's own number.
     """
 
-    def __init__(self, responder: Responder, name: str, beams: int = 32) -> None:
-        self.responder, self.name, self.beams = responder, name, beams
+    def __init__(self, responder: Responder, name: str, beams: int | None = None) -> None:
+        self.responder, self.name, self.beams = responder, name, beams or responder.writer.beams
 
     @property
     def takes_labels(self) -> bool:
@@ -203,8 +206,38 @@ class Answerer:
         if len(found) < candidates:
             found = best(min(candidates + len(turns), max(self.beams, candidates)))[:candidates]
         if not found:
-            raise ValueError("The model found only what has been said already. Choose another label, or “at random”.")
+            raise ValueError(_ALL_SAID)
         return found
+
+    def stream(
+        self, dialogue: Dialogue, label: int | None = None, candidates: int = 3, draw: int = 0
+    ) -> Iterator[Answers]:
+        """Yield drawn answers to a dialogue as they grow, one after another, and last all of them, read by the labeler.
+        What has been said already is left out.
+
+        Args:
+            dialogue: at least one turn.
+            label: id of the answers' label; None for predicted ones.
+            candidates: number of answers, 1 to MAX_CANDIDATES.
+            draw: seed of the first answer.
+
+        Raises:
+            ValueError: the model does not support the request; the message is a sentence for the page.
+        """
+        begun = self._begun(dialogue, label, candidates)
+        turns, known = list(dialogue.turns), [reading.label for reading in begun.readings]
+        said, done = set(map(normalise, turns)), tuple[Candidate, ...]()
+        for number in range(candidates):
+            rank, seed = (number, draw) if label is None else (0, draw + number)
+            last = None
+            for last in _one_by_one(self.responder.stream(turns, label, seed, history_labels=known, rank=rank)):
+                yield replace(begun, candidates=(*done, last))
+            if last is not None and last.text and normalise(last.text) not in said:
+                done = (*done, last)
+                said.add(normalise(last.text))
+        if not done:
+            raise ValueError(_ALL_SAID)
+        yield self._read_as(begun, turns, done)
 
     def answer(
         self, dialogue: Dialogue, label: int | None = None, candidates: int = 3, draw: int | None = None
@@ -220,18 +253,39 @@ class Answerer:
         Raises:
             ValueError: the model does not support the request; the message is a sentence for the page.
         """
+        begun = self._begun(dialogue, label, candidates)
+        turns, known = list(dialogue.turns), [reading.label for reading in begun.readings]
+        with _LOCK, limit_threads(1):
+            found = self._unsaid(turns, label, candidates, draw, [known])
+        return self._read_as(begun, turns, [one for one in found if one.text])
+
+    def _begun(self, dialogue: Dialogue, label: int | None, candidates: int) -> Answers:
+        """Return what precedes the answers: the labels of the turns, and the predicted ones of the answer."""
         self._check(label, candidates)
         turns = list(dialogue.turns)
         if help := help_for([turn for number, turn in enumerate(turns) if dialogue.is_visitor(number)]):
             raise DangerError(help)
-        readings = self.read([turns])[0]
-        known = [[reading.label for reading in readings]]
+        readings, predicted = self.read([turns])[0], None
+        if self.predicts:
+            with _LOCK, limit_threads(1):
+                chances = self.responder.predict([turns], [[reading.label for reading in readings]])[0]
+            predicted = tuple(chances.astype(float).tolist())
+        return Answers(tuple(readings), predicted, label, (), ())
+
+    def _read_as(self, begun: Answers, turns: list[str], candidates: Sequence[Candidate]) -> Answers:
+        """Return the answers with the labeler's prediction for each."""
+        read = self.read([[*turns, one.text] for one in candidates]) if candidates else []
+        return replace(begun, candidates=tuple(candidates), read=tuple(readings[-1] for readings in read))
+
+
+def _one_by_one(growing: Iterator[Candidate]) -> Iterator[Candidate]:
+    """Yield from a model's stream, which has the processors only while it draws the next token."""
+    while True:
         with _LOCK, limit_threads(1):
-            predicted = self.responder.predict([turns], known)[0].astype(float).tolist() if self.predicts else None
-            found = self._unsaid(turns, label, candidates, draw, known)
-        worded = [one for one in found if one.text]
-        read = [readings[-1] for readings in self.read([[*turns, one.text] for one in worded])] if worded else []
-        return Answers(tuple(readings), tuple(predicted) if predicted else None, label, tuple(worded), tuple(read))
+            candidate = next(growing, None)
+        if candidate is None:
+            return
+        yield candidate
 
 
 def answers_as_json(dialogue: Dialogue, answers: Answers) -> dict[str, Any]:

@@ -3,11 +3,14 @@
 import csv
 import json
 import logging
+import re
 
 import pytest
+from rich.console import Console
 
 import edos_dataset
 from command_line import edos
+from edos_dataset.cli import console
 from edos_dataset.generation import shipped
 from edos_dataset.labels import LABELS
 from small_responders import EMPATHETIC, save_responder
@@ -35,6 +38,17 @@ def python(models, turns, model="chat", **given):
 
 def rows(candidates):
     return [each.as_row() for each in candidates]
+
+
+def test_a_chat_shows_drawn_answers_as_they_grow(models, monkeypatch):
+    """In a terminal each form replaces the one before; elsewhere only the whole answer is printed."""
+    drawn = ("respond", "--chat", "--sample", "--model", models / "chat", "--labeler", "fast", "--device", "cpu")
+    plain = edos(*drawn, "--max-tokens", 9, input="where is the dog\n")
+    assert plain.exit_code == 0 and len(plain.stdout.splitlines()) == 1
+    monkeypatch.setattr(console, "terminal", lambda stderr=False: Console(force_terminal=not stderr, width=60))
+    shown = edos(*drawn, "--max-tokens", 9, input="where is the dog\n").stdout
+    answer = plain.stdout.split(maxsplit=2)[2].strip()
+    assert shown.count("\x1b[2K") > 3 and answer in re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", shown)
 
 
 def test_a_dialogue_is_answered_as_from_python(models):

@@ -3,8 +3,8 @@ import torch
 from transformers import AutoModelForCausalLM, BartConfig, BartForConditionalGeneration, GPT2Config, GPT2LMHeadModel
 
 from edos_dataset.generation import shipped
-from edos_dataset.generation.decoding import Steps
 from edos_dataset.generation.responder import Responder
+from edos_dataset.generation.steps import Steps
 from edos_dataset.generation.writers import PromptFormat, PromptWriter, add_label_tokens, encode_prompt, label_token
 from edos_dataset.labels import LABEL_IDS, LABELS
 from generator_fixtures import encode_pair

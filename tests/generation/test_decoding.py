@@ -1,3 +1,5 @@
+"""Search and sampling: what they find, what they never give, and how a label guides them."""
+
 import itertools
 import json
 from types import SimpleNamespace
@@ -21,9 +23,10 @@ from transformers.modeling_outputs import Seq2SeqLMOutput
 
 from edos_dataset.generation.answering import Job, gist, most_different, write_answers
 from edos_dataset.generation.config import CACHE
-from edos_dataset.generation.decoding import Answer, Guided, Steps, beam_search, largest, nucleus_sample
+from edos_dataset.generation.decoding import Answer, beam_search, largest, nucleus_sample
 from edos_dataset.generation.model import ResponseConfig, ResponseModel
 from edos_dataset.generation.responder import Responder
+from edos_dataset.generation.steps import Guided, Steps
 from meed2 import FOLDER, arrays, fill, names, needs_peer
 from small_responders import EMPATHETIC, SMALL, save_responder, small
 

@@ -1,4 +1,4 @@
-"""None"""
+"""The response model: its loss, its generation, and its pipeline."""
 
 import ast
 import subprocess

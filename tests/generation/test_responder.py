@@ -1,4 +1,4 @@
-"""None"""
+"""Responders: answers under predicted and given labels, and conversations."""
 
 import json
 
@@ -28,6 +28,27 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def responder(folder):
     return Responder.load(folder, labeler="fast", batch=2)
+
+
+def test_a_drawn_answer_grows_to_the_one_that_would_be_drawn_at_once(responder):
+    drawn = {"sample": True, "seed": 3, "temperature": 0.8, "max_tokens": 12, "history_labels": KNOWN[:1]}
+    for label in (None, "consoling"):
+        wanted = responder.respond(DIALOGUES[:1], label, **drawn)[0][0]
+        given = {key: value for key, value in drawn.items() if key not in ("sample", "history_labels")}
+        *growing, last = responder.stream(DIALOGUES[0], label, history_labels=KNOWN[0], **given)
+        assert last == wanted and len({each.text for each in growing}) > 2
+        assert all(last.text.startswith(each.text) and each.label == last.label for each in growing)
+    second = responder.respond(DIALOGUES[:1], candidates=2, **drawn)[0][1]
+    assert [*responder.stream(DIALOGUES[0], history_labels=KNOWN[0], rank=1, **given)][-1] == second
+    talk = Conversation(responder, {"sample": True, "seed": 3, "candidates": 1, "max_tokens": 6})
+    talk.say("where is the dog")
+    *_, whole = talk.stream("consoling")
+    assert talk.turns[-1] == whole.text and talk.labels[-1] == parse_label("consoling")
+    for settings in ({}, {"sample": True, "candidates": 2}, {"sample": True, "rerank": 2}):
+        talk = Conversation(responder, settings)
+        talk.say("so")
+        with pytest.raises(ValueError, match="give sample, one candidate, no rerank"):
+            next(talk.stream())
 
 
 def test_every_candidate_has_another_predicted_label(responder):

@@ -173,6 +173,29 @@ def test_an_answer_that_was_given_is_not_given_again(empathetic):
     assert first not in [one.text for one in then.candidates]
 
 
+def test_drawn_answers_are_shown_while_they_grow(empathetic):
+    dialogue = Dialogue(TURNS)
+    *growing, last = empathetic.stream(dialogue, candidates=2, draw=1)
+    assert [one.label for one in last.candidates] == [one.label for one in growing[-1].candidates]
+    assert list(last.candidates) == list(empathetic.answer(dialogue, None, 2, draw=1).candidates)
+    assert len(last.read) == 2 and last.read == empathetic.answer(dialogue, None, 2, draw=1).read
+    firsts = [each.candidates[0].text for each in growing if len(each.candidates) == 1]
+    assert len(set(firsts)) > 2 and not any(each.read for each in growing)
+    assert all(later.startswith(earlier) for earlier, later in zip(firsts, firsts[1:], strict=False))
+    forced = [*empathetic.stream(dialogue, 0, 2, draw=1)][-1]
+    assert {one.label for one in forced.candidates} == {LABELS[0]} and len({one.text for one in forced.candidates}) == 2
+    with pytest.raises(ValueError, match="will not answer"):
+        next(empathetic.stream(Dialogue(("I want to die.",))))
+    busy = chat_page.answer(growing[0].candidates[0], None, 1)
+    assert 'aria-busy="true"' in busy and "reads as" not in busy
+
+
+def test_an_answer_that_reads_as_asked_is_marked():
+    asked = Candidate("Oh no.", "sad", -1.25, 0.5)
+    sad, other = (chat_page.answer(asked, Reading(label, 0.5), 1) for label in (LABELS.index("sad"), 40))
+    assert "✓" in sad and "✓" not in other and "reads as" in other.partition("<details>")[0]
+
+
 def test_short_messages_in_other_languages_are_noticed():
     for text in ("Ich bin traurig.", "Estoy muy triste hoy.", "Je suis triste", "Ho perso il lavoro"):
         assert "does not look like English" in other_language(text)[0]
