@@ -36,6 +36,12 @@ VERDICTS = {
     "wrong": "against what was said or against sense, no answer to it, or no English",
 }
 """The verdicts on an answer; if two apply, the worse one."""
+EMPATHY = {
+    0: "nothing shows that the other's feelings were noticed",
+    1: "it shows so weakly or in a general way: “I'm sorry”, “That's great!”",
+    2: "it names or shares the feeling, says why, or asks for what is behind it",
+}
+"""Levels of empathy that an answer shows, as EPITOME has them: none, weak, strong (Sharma et al., 2020)."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,7 @@ class Read:
         rows: letter on the sheet → rows of the matrix with this answer, at least one.
         digests: letter → digest of the answer.
         verdicts: letter → one of VERDICTS; empty if not yet judged.
+        empathy: letter → one of EMPATHY; empty if nobody judged it.
     """
 
     number: int
@@ -59,12 +66,14 @@ class Read:
     rows: dict[str, list[str]]
     digests: dict[str, str]
     verdicts: dict[str, str] = field(default_factory=dict)
+    empathy: dict[str, int] = field(default_factory=dict)
 
 
 _INSTRUCTIONS = """\
 # Read every conversation, its turns by speakers A and B in turn, then each answer as what comes next. You know no more
 # than these words; several answers may be equally good, and nothing says that one must be. Write a line for each
-# conversation into a file of yours, with a verdict on each answer, as in "12 a generic | b wrong | c fits":
+# conversation into a file of yours, with a verdict on each answer and its empathy, as in
+# "12 a generic 1 | b wrong 0 | c fits 2":
 #
 """
 
@@ -146,7 +155,8 @@ def record_of(number: int, drawn: Drawn) -> Read:
 
 def sheet_of(drawn: Sequence[Drawn]) -> str:
     """Return the text of the sheet."""
-    lines = [header_of(_INSTRUCTIONS, VERDICTS)]
+    levels = {str(level): meaning for level, meaning in EMPATHY.items()}
+    lines = [header_of(_INSTRUCTIONS, VERDICTS | levels)]
     for number, each in enumerate(drawn, 1):
         lines.append(f"\n=== {number}\n")
         turns = each.context["turns"]
@@ -166,34 +176,45 @@ def sample(arguments: argparse.Namespace) -> Sample[Read]:
 
 
 def judge(drawn: Mapping[int, Read], line: str) -> Read:
-    """Return the context of a line "NUMBER a fits | b wrong | ..." with its verdicts.
+    """Return the context of a line "NUMBER a fits 2 | b wrong 0 | ..." with its verdicts, and the empathy if stated.
 
     Raises:
         ValueError: the line is malformed.
     """
     record, rest = numbered(drawn, line, "context", "NUMBER a VERDICT | b VERDICT | ...")
     given = [each.split() for each in rest.split("|")]
-    if any(len(each) != 2 for each in given):
-        raise ValueError(f"context {record.number}: expected a VERDICT | b VERDICT | ..., got {shown(rest)}")
-    verdicts = {letter: verdict for letter, verdict in given}
+    if any(len(each) != len(given[0]) or len(each) not in (2, 3) for each in given):
+        raise ValueError(
+            f"context {record.number}: expected a VERDICT LEVEL | b VERDICT LEVEL | ..., got {shown(rest)}"
+        )
+    verdicts = {each[0]: each[1] for each in given}
     if verdicts.keys() != record.rows.keys() or len(given) != len(verdicts):
         raise ValueError(f"context {record.number} has the answers {', '.join(record.rows)}: give each a verdict, once")
     if strange := [verdict for verdict in verdicts.values() if verdict not in VERDICTS]:
         raise ValueError(f"context {record.number}: {strange[0]!r} is no verdict; there are {', '.join(VERDICTS)}")
-    return replace(record, verdicts={letter: verdicts[letter] for letter in record.rows})
+    levels = {each[0]: each[2] for each in given if len(each) == 3}
+    if strange := [level for level in levels.values() if level not in map(str, EMPATHY)]:
+        raise ValueError(f"context {record.number}: {strange[0]!r} is no level of empathy; there are 0, 1, 2")
+    return replace(
+        record,
+        verdicts={letter: verdicts[letter] for letter in record.rows},
+        empathy={letter: int(levels[letter]) for letter in record.rows if levels},
+    )
 
 
 def tally(records: Sequence[Read]) -> dict[str, Any]:
     """Return the figures: `contexts`, `answers` (distinct ones), and for each row of the matrix, in `all` sets and in
-    each, the number of answers and the fraction of each verdict with its 95 % interval (Wilson).
+    each, the number of answers, the fraction of each verdict with its 95 % interval (Wilson), and of each level of empathy
+    if it was judged.
     """
-    by: dict[str, dict[str, list[str]]] = {}
+    by: dict[str, dict[str, list[tuple[str, int | None]]]] = {}
     for record in records:
         for letter, rows in record.rows.items():
             for row in rows:
                 own = by.setdefault(row, {"all": []})
-                own["all"].append(record.verdicts[letter])
-                own.setdefault(record.set, []).append(record.verdicts[letter])
+                judged = (record.verdicts[letter], record.empathy.get(letter))
+                own["all"].append(judged)
+                own.setdefault(record.set, []).append(judged)
     return {
         "contexts": len(records),
         "answers": sum(len(record.rows) for record in records),
@@ -201,19 +222,23 @@ def tally(records: Sequence[Read]) -> dict[str, Any]:
     }
 
 
-def _shares(verdicts: Sequence[str]) -> dict[str, Any]:
-    number = len(verdicts)
+def _shares(judged: Sequence[tuple[str, int | None]]) -> dict[str, Any]:
+    number, verdicts = len(judged), [verdict for verdict, _ in judged]
     found: dict[str, Any] = {"answers": number}
     for verdict in VERDICTS:
         share = verdicts.count(verdict) / number
         found[verdict] = {"share": round(share, 4), "interval": wilson(share, number)}
+    levels = [level for _, level in judged if level is not None]
+    if levels:
+        found["empathy"] = {str(level): round(levels.count(level) / len(levels), 4) for level in EMPATHY}
+        found["empathy"]["mean"] = round(sum(levels) / len(levels), 4)
     return found
 
 
 def show(figures: dict[str, Any]) -> None:
     """Print the figures as a table."""
     table = Table(title=f"{figures['contexts']} contexts, {figures['answers']} different answers")
-    for name in ("row", "set", "answers", *VERDICTS):
+    for name in ("row", "set", "answers", *VERDICTS, "empathy, 0 to 2"):
         table.add_column(name)
     for row, sets in figures["rows"].items():
         for name, own in sets.items():
@@ -221,7 +246,8 @@ def show(figures: dict[str, Any]) -> None:
                 f"{own[each]['share']:.0%} ({' to '.join(f'{end:.0%}' for end in own[each]['interval'])})"
                 for each in VERDICTS
             ]
-            table.add_row(row, name, str(own["answers"]), *shares)
+            empathy = f"{own['empathy']['mean']:.2f}" if "empathy" in own else ""
+            table.add_row(row, name, str(own["answers"]), *shares, empathy)
     Console(width=140, file=sys.stdout).print(table)
 
 

@@ -75,6 +75,8 @@ def test_a_sheet_tells_no_model_and_its_key_no_text(records, tmp_path):
         ("1 a fits | a wrong | b fits", "give each a verdict, once"),
         ("1 a good | b wrong", f"'good' is no verdict; there are {', '.join(VERDICTS)}"),
         ("1 fits", "context 1: expected a VERDICT"),
+        ("1 a fits 2 | b wrong", "context 1: expected a VERDICT LEVEL"),
+        ("1 a fits 3 | b wrong 0", "'3' is no level of empathy; there are 0, 1, 2"),
     ],
 )
 def test_verdicts_that_cannot_be(lines, message, tmp_path):
@@ -103,3 +105,11 @@ def test_what_cannot_be_drawn_is_said(records, tmp_path):
     (records / "ed--plain.json").unlink()
     with pytest.raises(SystemExit, match="the row 'plain' has no answers to ed"):
         step(*given, "--contexts", 2)
+
+
+def test_empathy_is_counted_where_it_was_judged():
+    judged = READING.judge({1: read(1)}, "1 a fits 2 | b generic 1")
+    assert judged.verdicts == {"a": "fits", "b": "generic"} and judged.empathy == {"a": 2, "b": 1}
+    rows = tally([judged, READING.judge({2: read(2)}, "2 a wrong 0 | b fits 1")])["rows"]
+    assert rows["plain"]["all"]["empathy"] == {"0": 0.5, "1": 0.0, "2": 0.5, "mean": 1.0}
+    assert "empathy" not in tally([READING.judge({1: read(1)}, "1 a fits | b wrong")])["rows"]["GT"]["all"]
