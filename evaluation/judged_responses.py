@@ -204,8 +204,8 @@ def judge(drawn: Mapping[int, Read], line: str) -> Read:
 
 def tally(records: Sequence[Read]) -> dict[str, Any]:
     """Return the figures: `contexts`, `answers` (distinct ones), and for each row of the matrix, in `all` sets and in
-    each, the number of answers, the fraction of each verdict with its 95 % interval (Wilson), and of each level of empathy
-    if it was judged.
+    each, the number of answers, the fraction of each verdict with its 95 % interval (Wilson), and the levels of empathy
+    if they were judged.
     """
     by: dict[str, dict[str, list[tuple[str, int | None]]]] = {}
     for record in records:
