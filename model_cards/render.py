@@ -33,8 +33,13 @@ TRANSLATED = COMPARISON.with_name("multilingual.json")
 """Figures of the multilingual model, from `evaluation/multilingual.py`."""
 READ = COMPARISON.with_name("judged_languages.json")
 """Judgements of its labels, from `evaluation/judged_languages.py`."""
-_ROWS = {"chat": "empathetic_os_ed, predicted label"}
-"""Shipped response model → its row there, answering as it does for users."""
+ASKED = COMPARISON.with_name("judged_chat.json")
+"""Judgements of the shipped ones' answers under the label of the true answer, by the same script."""
+_ROWS = {
+    "chat": (RESPONSES, "empathetic_os_ed, predicted label"),
+    "chat-large": (ASKED, "chat-large"),
+}
+"""Shipped response model → the judgements of its answers, and its row there."""
 _ELSEWHERE = ("meld", "emorynlp", "xed", "goemotions", "dailydialog")
 
 _TASKS = {"turn": "weak", "history": "dialogue"}
@@ -166,7 +171,8 @@ def render_responder(name: str, folder: Path) -> str:
         folder: The folder that `training/pack_generator.py` wrote.
     """
     record, figures = (json.loads((folder / f"{part}.json").read_text("utf-8")) for part in ("record", "metrics"))
-    read = json.loads(RESPONSES.read_text("utf-8"))["rows"][_ROWS[name]]
+    judgements, row = _ROWS[name]
+    read = json.loads(judgements.read_text("utf-8"))["rows"][row]
     limitations = [_as_read(read), *record.get("limitations", [])]
     return render_response_card(record | {"name": name, "shipped_as": name, "limitations": limitations}, figures)
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from huggingface_hub import EvalResult, ModelCardData
 
+from edos_dataset.generation.shipped import DEFAULT_MODEL
 from edos_dataset.hub.model_contents import PLACEHOLDER
 from edos_dataset.labels import LABELS
 from edos_dataset.publishing.cards.markdown import MISSING, MOST_LICENCES, code, percent, plain, prose, table
@@ -46,7 +47,7 @@ _TASKS = {
     "scratch on the data below.",
     "predictor": f"It predicts with which of {len(LABELS)} labels, 32 emotions, 8 response intents and neutral, an "
     "English dialogue is answered: an encoder of its own, attention pooling, a hidden layer.",
-    "causal_lora": "It answers English dialogues: a pretrained language model, fine-tuned to do so.",
+    "causal_lora": "It answers English dialogues: a pretrained language model, fine-tuned to do so by LoRA adapters.",
     "seq2seq_lora": "It answers English dialogues: a pretrained encoder-decoder, fine-tuned to do so.",
     "gpt2_two_heads": "It answers English dialogues: GPT-2, also trained to recognise the next utterance.",
 }
@@ -95,9 +96,10 @@ def render_response_card(record: Row, figures: Row, beside: str = "") -> str:
         task=_TASKS[task],
         base=code(base) if base else "",
         shipped=code(shipped) if shipped else "",
+        default=shipped == DEFAULT_MODEL,
         flaws=[prose(flaw) for flaw in _flaws(record, figures)],
         predictor=task == "predictor",
-        **_use(task, shipped),
+        **_use(task, shipped, (record.get("recipe") or {}).get("label_form")),
         data_table=_data_table(record),
         split=examples(record),
         start=code(start) if start else "",
@@ -177,15 +179,17 @@ def _heading(flaw: str) -> str:
     return flaw.split("**")[1] if flaw.startswith("**") else flaw
 
 
-def _use(task: str, shipped: str | None) -> dict[str, str]:
-    """Return the values of the section on use. The shipped model, which is the default, needs a labeler of turns."""
-    forced = task == "empathetic"
-    argument = "" if shipped else f', "{PLACEHOLDER}"'
+def _use(task: str, shipped: str | None, label_form: str | None) -> dict[str, str]:
+    """Return the values of the section on use. Shipped models need a labeler of turns, an adapter peft."""
+    forced = task == "empathetic" or label_form in ("words", "tokens")
+    named = shipped if shipped and shipped != DEFAULT_MODEL else None if shipped else PLACEHOLDER
+    argument = f', "{named}"' if named else ""
+    extras = "offline" if task == "empathetic" else "offline,training"
     pipeline = f'answer = pipeline("response-generation", model="{PLACEHOLDER}", trust_remote_code=True)'
     asked = '{"turns": ["I lost my job."], "labels": ["sad"], "label": "consoling"}' if forced else '"I lost my job."'
     return {
-        "package": '"edos-dataset[offline]"' if shipped else "edos-dataset",
-        "option": "" if shipped else f' --model "{PLACEHOLDER}"',
+        "package": f'"edos-dataset[{extras}]"' if shipped else "edos-dataset",
+        "option": f' --model "{named}"' if named == PLACEHOLDER else f" --model {named}" if named else "",
         "argument": argument + (', label="consoling"' if forced else ""),
         "pipeline": pipeline if task in ("plain", "empathetic") else "",
         "asked": asked,
@@ -222,9 +226,11 @@ def _results(figures: Row) -> str:
         rows.append(row("gain from the history, nats per target", "history_gain", "{:.3f}"))
     rows.append(["most probable token is right", *(percent(column.get("accuracy")) for column in columns)])
     pairs = figures["test"].get("pairs")
+    whole = figures["test"].get("of_pairs", pairs)
     sample = f"On {pairs:,} held-out pairs" if pairs is not None else "On the held-out pairs"
     heads = ["figure", "validation", "test", "test, by frequencies alone"]
-    return f"{sample}, which are all of them; hence no intervals.\n\n{table(heads, rows)}"
+    told = "which are all of them; hence no intervals" if pairs == whole else f"evenly spread over {whole:,}"
+    return f"{sample}, {told}.\n\n{table(heads, rows)}"
 
 
 def _packing(packing: dict[str, Any] | None) -> str:

@@ -88,22 +88,30 @@ def measured(
     model: torch.nn.Module, task: Task, pairs: Pairs, recipe: GeneratorRecipe, accelerator: Accelerator
 ) -> dict[str, Any]:
     """Return the metrics of a split, with its numbers of pairs, targets and words."""
-    rows = np.arange(len(pairs))
+    rows = measured_rows(pairs, recipe)
     nats, right = costs_of(model, task, pairs, rows, recipe, accelerator)
-    sizes = {"pairs": len(pairs), "targets": int(task.targets(pairs).sum())}
-    sizes |= {"words": int(pairs.words[pairs.answer].sum()), **pairs.left_out}
+    sizes = {"pairs": len(rows), "of_pairs": len(pairs), "targets": int(task.targets(pairs)[rows].sum())}
+    sizes |= {"words": int(pairs.words[pairs.answer[rows]].sum()), **pairs.left_out}
     gain = history_gain(model, task, pairs, recipe, accelerator)
     gains = {} if gain is None else {"history_gain": gain}
     return figures_of(task, pairs, rows, nats, right) | gains | sizes
 
 
-def unigram(task: Task, train: Pairs, part: Pairs, vocabulary: int, of_labels: bool) -> dict[str, float]:
-    """Return the metrics of a unigram model: each token (or, for the predictor, each label) has its relative frequency
-    in the answers of the training split, with add-one smoothing.
+def measured_rows(pairs: Pairs, recipe: GeneratorRecipe) -> Ints:
+    """Return the rows of a held-out split that are measured when the training has ended."""
+    most = recipe.final_pairs or len(pairs)
+    return np.unique(np.linspace(0, len(pairs) - 1, min(most, len(pairs))).astype(np.int64))
+
+
+def unigram(
+    task: Task, train: Pairs, part: Pairs, vocabulary: int, of_labels: bool, rows: Ints | None = None
+) -> dict[str, float]:
+    """Return the metrics of a unigram model on the given rows of a split, by default all: each token (or, for the
+    predictor, each label) has its relative frequency in the answers of the training split, with add-one smoothing.
     """
     counts = target_counts(train, vocabulary, of_labels)
     nats = -np.log(counts / counts.sum())
-    rows = np.arange(len(part))
+    rows = np.arange(len(part)) if rows is None else rows
     asked = _targets(part, rows, of_labels)
     figures = figures_of(task, part, rows, nats[asked], (asked == counts.argmax()).astype(np.int64))
     return {name: round(value, 4) for name, value in figures.items()}
@@ -264,4 +272,6 @@ def fingerprint(
 ) -> dict[str, Any]:
     """Return what must match for a training to be resumed from a checkpoint; the number of processes may differ."""
     parts = {"train": train.digest(), "validation": validation.digest()}
-    return {"recipe": asdict(recipe), **parts, "start": str(arguments.start)}
+    own = asdict(recipe)
+    del own["final_pairs"]  # of what is measured afterwards
+    return {"recipe": own, **parts, "start": str(arguments.start)}

@@ -77,6 +77,8 @@ class GeneratorRecipe:
         averaging: decay of the moving average of the weights, which are evaluated and saved; 0 for none.
         evaluations: number of evaluations on the validation split per epoch, on `validation_pairs` of its pairs, 0 for
             all.
+        final_pairs: number of pairs of the validation and of the test split, evenly spread, that are measured when the
+            training has ended; 0 for all.
         patience: number of evaluations without a lower validation cross-entropy after which training stops; 0 to never
             stop.
         precision: "no", "bf16", "fp16", or "auto": bf16 if the processor or GPU supports it.
@@ -133,6 +135,7 @@ class GeneratorRecipe:
     averaging: float = 0.0
     evaluations: int = 1
     validation_pairs: int = 0
+    final_pairs: int = 0
     patience: int = 0
     precision: Literal["auto", "no", "bf16", "fp16"] = "auto"
     seed: int = 0
@@ -144,7 +147,8 @@ class GeneratorRecipe:
 
 
 _LEAST = {"batch_tokens": 1, "micro_tokens": 1, "epochs": 1, "evaluations": 1, "pool": 1, "max_tokens": 4, "batch": 0}
-_LEAST |= {"updates": 0, "warmup_updates": 0, "validation_pairs": 0, "patience": 0, "lora_rank": 0, "split_seed": 0}
+_LEAST |= {"updates": 0, "warmup_updates": 0, "validation_pairs": 0, "final_pairs": 0, "patience": 0, "lora_rank": 0}
+_LEAST |= {"split_seed": 0}
 _BELOW_ONE = ("dropout", "label_smoothing", "averaging", "warmup", "beta_2")
 
 

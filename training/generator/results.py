@@ -13,7 +13,7 @@ from edos_dataset.labeling.models.saved_model import digests_of
 from edos_dataset.runs.shards import write_text
 from model_cards.responders import FLAWS, PREDICTOR_FLAWS, render_response_card
 from training.generator.corpus import Corpus
-from training.generator.fit import measured, unigram
+from training.generator.fit import measured, measured_rows, unigram
 from training.generator.model import TOKENIZER, drop_doubles
 from training.generator.pairs import Pairs
 from training.generator.recipe import GeneratorRecipe, settings_of
@@ -48,7 +48,8 @@ def write_results(
         return figures
     of_labels = recipe.kind == "predictor"
     vocabulary = model.config.num_labels if of_labels else len(learner.tokenizer)
-    figures["unigram"] = unigram(learner.task, parts["train"], parts["test"], vocabulary, of_labels)
+    rows = measured_rows(parts["test"], recipe)
+    figures["unigram"] = unigram(learner.task, parts["train"], parts["test"], vocabulary, of_labels, rows)
     record = make_record(learner, parts, corpus, recipe, arguments) | _making(parts, progress, recipe, accelerator)
     model.save_pretrained(out)
     learner.tokenizer.save_pretrained(out)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from accelerate import Accelerator
 
 from edos_dataset.generation.responder import Responder
 from edos_dataset.generation.response_pipeline import encode_history, encode_response
@@ -358,6 +359,21 @@ def test_figures_are_those_of_their_definitions(tokenizer):
     found = np.concatenate([encode_response(tokenizer, text, 1000) for dialogue in TEXTS for text in dialogue[1:]])
     counts = 1 + np.bincount(found, minlength=len(tokenizer))
     assert counted["cross_entropy"] == pytest.approx(-np.log(counts[found] / counts.sum()).mean(), abs=1e-4)
+
+
+def test_at_the_end_as_many_pairs_are_measured_as_the_recipe_says(tmp_path):
+    size = {"hidden_size": 16, "layers": 1, "heads": 2, "intermediate_size": 16, "vocabulary": 300}
+    recipe, table = GeneratorRecipe(kind="plain", max_tokens=40, **size), table_of(TEXTS * 4)
+    learner = build_learner(recipe, table, None, tmp_path)
+    pairs, accelerator = learner.task.pairs(table, recipe), Accelerator(cpu=True)
+    few = replace(recipe, final_pairs=5)
+    assert fit.measured_rows(pairs, few).tolist() == [0, 5, 11, 17, 23] and len(pairs) == 24
+    part, whole = (fit.measured(learner.model, learner.task, pairs, each, accelerator) for each in (few, recipe))
+    assert (part["pairs"], part["of_pairs"], whole["pairs"], whole["of_pairs"]) == (5, 24, 24, 24)
+    assert part["targets"] == learner.task.targets(pairs)[[0, 5, 11, 17, 23]].sum() < whole["targets"]
+    assert part["cross_entropy"] != whole["cross_entropy"]
+    prints = [fit.fingerprint(each, pairs, pairs, SimpleNamespace(start=None)) for each in (few, recipe)]
+    assert prints[0] == prints[1], "it changes nothing of the training, which can be resumed"
 
 
 def test_losses_are_summed_by_row_and_smoothed_as_torch_does():
