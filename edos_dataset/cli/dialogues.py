@@ -244,9 +244,14 @@ def respond(
         ),
     ] = 1,
     guidance: Annotated[
-        float,
-        typer.Option(min=0, max=10, help="Strength with which answers keep to their label; takes twice the time."),
-    ] = 0.0,
+        float | None,
+        typer.Option(
+            min=0,
+            max=10,
+            help="Strength with which answers keep to their label; takes twice the time.",
+            show_default="the model's own",
+        ),
+    ] = None,
     labeler: Annotated[
         str | None,
         typer.Option(help=f"Model that labels the turns to be answered: {MODELS}.", show_default="the model's own"),

@@ -86,7 +86,7 @@ def respond(
     block: bool = True,
     max_tokens: int = 100,
     rerank: int = 1,
-    guidance: float = 0.0,
+    guidance: float | None = None,
 ) -> Any:
     """Answer the last turn of some dialogues, as `edos respond` does; each answer is conditioned on a predicted or a
     given label.
@@ -140,7 +140,8 @@ def respond(
         block: whether no four tokens in a row may be repeated in an answer.
         max_tokens: maximum number of tokens of an answer.
         rerank: number of answers written under each label, of which the labeler keeps the one that has it most surely.
-        guidance: strength with which answers keep to their label, 0 (none) to 10; takes twice the time.
+        guidance: strength with which answers keep to their label, 0 (none) to 10; takes twice the time. By default the
+            model's own.
 
     Returns:
         For each dialogue its candidates, the one with the most probable label or the best answer first. With `out` a

@@ -107,9 +107,10 @@ def _settings(writer: Writer, jobs: Sequence[Job], decoding: Decoding, max_token
     turns, labels = [job.turns for job in jobs], None
     if writer.takes_labels:
         labels = [job.history_labels or [] for job in jobs]
-    against = writer.read(turns, labels, [_PLAIN] * len(jobs)) if decoding.guidance else None
+    guidance = writer.guidance if decoding.guidance is None else decoding.guidance
+    against = writer.read(turns, labels, [_PLAIN] * len(jobs)) if guidance else None
     given = writer.read(turns, labels, [job.label for job in jobs])
-    shared: dict[str, Any] = {"given": given, "against": against, "guidance": decoding.guidance}
+    shared: dict[str, Any] = {"given": given, "against": against, "guidance": guidance}
     return shared | {"max_tokens": max_tokens, "block": decoding.blocked, "never": writer.never}
 
 

@@ -13,13 +13,11 @@ from typing import Any
 
 import torch
 
-from edos_dataset.generation.steps import steps_of
+from edos_dataset.generation.steps import check_guidance, steps_of
 
 NEVER = -torch.inf
 MOST_TEMPERATURE = 100
 """From here on every token is as probable as any other."""
-MOST_GUIDANCE = 10
-"""From here on the model's own probabilities hardly count."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,7 @@ class Decoding:
         top_k: largest number of tokens to draw from; 0 for no limit.
         block: whether no four tokens in a row may be repeated in an answer.
         max_tokens: maximum number of tokens of an answer, the end included, 1 to 1,000.
-        guidance: strength with which the label is kept to, 0 to 10 (see `Guided`); 0 for none.
+        guidance: strength with which the label is kept to, 0 (none) to 10 (see `Guided`); None for the writer's own.
 
     Raises:
         ValueError: a value is out of range, or one for drawing is given to the search.
@@ -65,12 +63,11 @@ class Decoding:
     top_k: int = 0
     block: bool = True
     max_tokens: int = 100
-    guidance: float = 0.0
+    guidance: float | None = None
 
     def __post_init__(self) -> None:
         """Check the values."""
-        if isinstance(self.guidance, bool) or not 0 <= self.guidance <= MOST_GUIDANCE:
-            raise ValueError(f"guidance must be from 0 to {MOST_GUIDANCE}, got {self.guidance!r}")
+        check_guidance(self.guidance or 0)
         _check(beams=1 if self.beams is None else self.beams, max_tokens=self.max_tokens)
         _check_draw(self.top_p, self.temperature, self.top_k)
         if not self.sample:

@@ -113,7 +113,7 @@ class Responder:
         responder.folder = folder
         return responder
 
-    def check(self, forced: bool, rerank: int = 1, guidance: float = 0.0) -> None:
+    def check(self, forced: bool, rerank: int = 1, guidance: float | None = None) -> None:
         """Check that the model can answer under a given label (`forced`) or under predicted ones.
 
         Raises:
@@ -179,7 +179,7 @@ class Responder:
         block: bool = True,
         max_tokens: int = 100,
         rerank: int = 1,
-        guidance: float = 0.0,
+        guidance: float | None = None,
     ) -> list[list[Candidate]]:
         """Answer dialogues.
 
@@ -200,7 +200,8 @@ class Responder:
             max_tokens: maximum number of tokens of an answer, the end included.
             rerank: number of answers written under each label, at least 1; the labeler, which reads each after its
                 dialogue, keeps the one that has the label most surely, or as many as are wanted under the label.
-            guidance: strength with which answers keep to their label, 0 (none) to 10; takes twice the time.
+            guidance: strength with which answers keep to their label, 0 (none) to 10; takes twice the time; None for
+                the model's own.
 
         Raises:
             ValueError: an input is not a dialogue or label, the model needs labels and has no predictor, or a label is

@@ -38,7 +38,7 @@ class AnswerDialogues(Stage):
         max_tokens: maximum number of tokens of an answer, 1 to 1,000.
         rerank: number of answers written under each label, of which the labeler keeps the one that has it most surely,
             1 to 1,000.
-        guidance: strength with which answers keep to their label, 0 (none) to 10.
+        guidance: strength with which answers keep to their label, 0 (none) to 10; null for the model's own.
     """
 
     model: str
@@ -57,7 +57,7 @@ class AnswerDialogues(Stage):
     block: bool = True
     max_tokens: int = 100
     rerank: int = 1
-    guidance: float = 0.0
+    guidance: float | None = None
 
     name: ClassVar[str] = "answer"
     unit: ClassVar[Unit] = "dialogues"

@@ -183,3 +183,17 @@ def checked_ids(name: str, value: Any, model: Any) -> list[int]:  # noqa: ANN401
                 f"config.json: expected the id of a token, from 0 to {rows - 1:,}"
             )
     return list(given)
+
+
+MOST_GUIDANCE = 10
+"""From here on the model's own probabilities hardly count."""
+
+
+def check_guidance(value: Any) -> None:  # noqa: ANN401 - of a user or a file
+    """Check a strength of guidance.
+
+    Raises:
+        ValueError: it is not a number from 0 to MOST_GUIDANCE.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_GUIDANCE:
+        raise ValueError(f"guidance must be from 0 to {MOST_GUIDANCE}, got {shown(value)}")

@@ -18,7 +18,7 @@ from edos_dataset.arrays import Floats
 from edos_dataset.encoders.folders import read_json, usable
 from edos_dataset.generation.config import ResponseConfig
 from edos_dataset.generation.response_pipeline import batch_histories, encode_history, pad
-from edos_dataset.generation.steps import checked_ids
+from edos_dataset.generation.steps import check_guidance, checked_ids
 from edos_dataset.labeling.models.saved_model import ModelError
 from edos_dataset.labels import LABELS
 from edos_dataset.runs.shards import write_text
@@ -40,6 +40,7 @@ class Writer(Protocol):
         never: tokens that no answer may contain.
         beams: number of beams of the search, if nobody gives another.
         labeler: name of the labeler whose labels the model was trained with.
+        guidance: strength with which answers keep to their label (see `Guided`), if nobody gives another.
     """
 
     model: Any
@@ -49,6 +50,7 @@ class Writer(Protocol):
     never: list[int]
     beams: int
     labeler: str
+    guidance: float
 
     def read(
         self, histories: Sequence[Turns], labels: Sequence[Sequence[int]] | None, answers: Sequence[int | None]
@@ -66,7 +68,7 @@ class Writer(Protocol):
 class TransformerWriter:
     """A `ResponseModel` as a writer; for attributes see `Writer`. It searches with 32 beams (Xie & Pu, Appendix B)."""
 
-    beams, labeler = 32, LABELER
+    beams, labeler, guidance = 32, LABELER, 0.0
 
     def __init__(self, model: Any, tokenizer: Any) -> None:  # noqa: ANN401
         config: ResponseConfig = model.config
@@ -130,14 +132,16 @@ class PromptFormat:
         labels: "none", "words" or "tokens".
         turns: maximum number of turns of a history, the newest ones; None for all that fit.
         labeler: name of the labeler whose labels the model was trained with.
+        guidance: strength with which its answers should keep to their label, 0 (none) to 10.
 
     Raises:
-        ValueError: `labels` has another value, `turns` is below 1, or `labeler` is no name.
+        ValueError: `labels` has another value, `turns` is below 1, `labeler` is no name, or `guidance` is out of range.
     """
 
     labels: str = "none"
     turns: int | None = None
     labeler: str = LABELER
+    guidance: float = 0.0
 
     def __post_init__(self) -> None:
         """Check the attributes."""
@@ -149,6 +153,7 @@ class PromptFormat:
             raise ValueError(f"turns is a whole number from 1, or null for all, got {self.turns!r}")
         if not isinstance(self.labeler, str) or not self.labeler:
             raise ValueError(f"labeler is the name of a labeler, got {self.labeler!r}")
+        check_guidance(self.guidance)
 
     @classmethod
     def load(cls, folder: Path) -> "PromptFormat":
@@ -243,8 +248,8 @@ class PromptWriter:
 
     def __init__(self, model: Any, tokenizer: Any, form: PromptFormat) -> None:  # noqa: ANN401
         self.model, self.tokenizer, self.form = model, tokenizer, form
-        self.labeler = form.labeler
         self.takes_labels = form.labels != "none"
+        self.labeler, self.guidance = form.labeler, form.guidance if self.takes_labels else 0.0
         self.max_tokens = _ANSWER
         config = model.config
         self._causal = not config.is_encoder_decoder
