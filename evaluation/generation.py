@@ -226,6 +226,12 @@ def measure_all(arguments: argparse.Namespace) -> None:
 _HOW = re.compile(r"\w+=[^,=]+(,\w+=[^,=]+)*")
 
 
+def _way(text: str) -> str:
+    if text and not _HOW.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"expected KEY=VALUE,..., got {text!r}")
+    return text
+
+
 def settings_of(how: str) -> dict[str, Any]:
     """Return the arguments of `Responder.respond` in a value of `--how`."""
     return {key: yaml.safe_load(value) for key, value in (each.split("=") for each in how.split(",") if each)}
@@ -251,6 +257,7 @@ def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--how",
         nargs="+",
+        type=_way,
         default=[""],
         metavar="KEY=VALUE,...",
         help="further rows of each model: settings of `edos_dataset.respond`, such as rerank=8 or "
@@ -269,6 +276,15 @@ def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--examples", type=int, default=0, help="number of contexts of each test set in the report")
     parser.add_argument("--render", action="store_true", help="only make the report from the records")
     arguments = parser.parse_args(given)
+    _check_models(parser, arguments)
+    numbers = {name: getattr(arguments, name) for name in ("limit", "beams", "max_tokens", "threads")}
+    if small := [name for name, value in numbers.items() if value is not None and value < 1]:
+        parser.error(f"--{small[0].replace('_', '-')} must be at least 1, got {numbers[small[0]]}")
+    return arguments
+
+
+def _check_models(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """End with a message if the models are not named, or twice alike."""
     names = [each.partition("=")[0] for each in arguments.models]
     if strange := [each for each in arguments.models if "=" not in each]:
         parser.error(f"--models: expected NAME=FOLDER, got {strange[0]!r}")
@@ -276,12 +292,6 @@ def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
         parser.error(f"--models: two are called {twice[0]!r}: give each a name of its own")
     if not arguments.render and not names:
         parser.error("--models names none: give NAME=FOLDER, or --render to make the report from --records again")
-    if strange := [each for each in arguments.how if each and not _HOW.fullmatch(each)]:
-        parser.error(f"--how: expected KEY=VALUE,..., got {strange[0]!r}")
-    for name in ("limit", "beams", "max_tokens", "threads"):
-        if (value := getattr(arguments, name)) is not None and value < 1:
-            parser.error(f"--{name.replace('_', '-')} must be at least 1, got {getattr(arguments, name)}")
-    return arguments
 
 
 def main(given: Sequence[str] | None = None) -> None:

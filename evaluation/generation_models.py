@@ -200,7 +200,7 @@ class Model:
             beams: number of beams of the search; None for the model's own number.
             max_tokens: maximum number of tokens of an answer.
             how: further arguments of `Responder.respond`, such as `rerank` and `sample`.
-            say: is told the progress.
+            say: prints the progress.
         """
         texts: list[str] = []
         under: list[int | None] = []

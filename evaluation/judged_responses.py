@@ -184,22 +184,25 @@ def judge(drawn: Mapping[int, Read], line: str) -> Read:
     record, rest = numbered(drawn, line, "context", "NUMBER a VERDICT | b VERDICT | ...")
     given = [each.split() for each in rest.split("|")]
     if any(len(each) != len(given[0]) or len(each) not in (2, 3) for each in given):
-        raise ValueError(
-            f"context {record.number}: expected a VERDICT LEVEL | b VERDICT LEVEL | ..., got {shown(rest)}"
-        )
-    verdicts = {each[0]: each[1] for each in given}
-    if verdicts.keys() != record.rows.keys() or len(given) != len(verdicts):
+        raise ValueError(f"context {record.number}: expected a VERDICT LEVEL | b ..., got {shown(rest)}")
+    by_letter = {each[0]: each[1:] for each in given}
+    if by_letter.keys() != record.rows.keys() or len(given) != len(by_letter):
         raise ValueError(f"context {record.number} has the answers {', '.join(record.rows)}: give each a verdict, once")
-    if strange := [verdict for verdict in verdicts.values() if verdict not in VERDICTS]:
-        raise ValueError(f"context {record.number}: {strange[0]!r} is no verdict; there are {', '.join(VERDICTS)}")
-    levels = {each[0]: each[2] for each in given if len(each) == 3}
-    if strange := [level for level in levels.values() if level not in map(str, EMPATHY)]:
-        raise ValueError(f"context {record.number}: {strange[0]!r} is no level of empathy; there are 0, 1, 2")
+    judged = {letter: _judged(record.number, *by_letter[letter]) for letter in record.rows}
     return replace(
         record,
-        verdicts={letter: verdicts[letter] for letter in record.rows},
-        empathy={letter: int(levels[letter]) for letter in record.rows if levels},
+        verdicts={letter: verdict for letter, (verdict, _) in judged.items()},
+        empathy={letter: level for letter, (_, level) in judged.items() if level is not None},
     )
+
+
+def _judged(number: int, verdict: str, level: str | None = None) -> tuple[str, int | None]:
+    """Return a verdict and a level of empathy, if there is one, validated."""
+    if verdict not in VERDICTS:
+        raise ValueError(f"context {number}: {verdict!r} is no verdict; there are {', '.join(VERDICTS)}")
+    if level is not None and level not in map(str, EMPATHY):
+        raise ValueError(f"context {number}: {level!r} is no level of empathy; there are 0, 1, 2")
+    return verdict, None if level is None else int(level)
 
 
 def tally(records: Sequence[Read]) -> dict[str, Any]:

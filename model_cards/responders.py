@@ -229,8 +229,8 @@ def _results(figures: Row) -> str:
     whole = figures["test"].get("of_pairs", pairs)
     sample = f"On {pairs:,} held-out pairs" if pairs is not None else "On the held-out pairs"
     heads = ["figure", "validation", "test", "test, by frequencies alone"]
-    told = "which are all of them; hence no intervals" if pairs == whole else f"evenly spread over {whole:,}"
-    return f"{sample}, {told}.\n\n{table(heads, rows)}"
+    which = "which are all of them; hence no intervals" if pairs == whole else f"evenly spread over {whole:,}"
+    return f"{sample}, {which}.\n\n{table(heads, rows)}"
 
 
 def _packing(packing: dict[str, Any] | None) -> str:
