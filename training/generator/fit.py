@@ -19,7 +19,7 @@ from training.classifier.fit import WeightAverage
 from training.classifier.model import grouped
 from training.generator.pairs import Pairs, epoch, forward_passes, updates_in_epoch
 from training.generator.recipe import GeneratorRecipe
-from training.generator.tasks import Learner, OwnTask, Task, among_strangers
+from training.generator.tasks import Learner, OwnTask, Task, WholeTask, among_strangers
 from training.loop import Log, Progress, each_update, rate_factor, resume
 
 _OF_GAIN = 1000
@@ -109,32 +109,36 @@ def unigram(
     """Return the metrics of a unigram model on the given rows of a split, by default all: each token (or, for the
     predictor, each label) has its relative frequency in the answers of the training split, with add-one smoothing.
     """
-    counts = target_counts(train, vocabulary, of_labels)
+    whole = isinstance(task, WholeTask)
+    counts = target_counts(train, vocabulary, of_labels, whole)
     nats = -np.log(counts / counts.sum())
     rows = np.arange(len(part)) if rows is None else rows
-    asked = _targets(part, rows, of_labels)
+    asked = _targets(part, rows, of_labels, whole)
     figures = figures_of(task, part, rows, nats[asked], (asked == counts.argmax()).astype(np.int64))
     return {name: round(value, 4) for name, value in figures.items()}
 
 
-def target_counts(train: Pairs, vocabulary: int, of_labels: bool) -> Doubles:
-    """Return the count of each token in the answers of the training split, or of each answer's label, plus one,
-    [vocabulary].
+def target_counts(train: Pairs, vocabulary: int, of_labels: bool, whole: bool = False) -> Doubles:
+    """Return the count of each token in the answers of the training split (all later turns of conversations that are
+    read `whole`), or of each answer's label, plus one, [vocabulary].
     """
     counts = np.ones(vocabulary)
     for batch in np.array_split(np.arange(len(train)), max(1, len(train) // 10_000)):
-        found, times = np.unique(_targets(train, batch, of_labels), return_counts=True)
+        found, times = np.unique(_targets(train, batch, of_labels, whole), return_counts=True)
         counts[found] += times
     return counts
 
 
-def _targets(pairs: Pairs, rows: Ints, of_labels: bool) -> Ints:
+def _targets(pairs: Pairs, rows: Ints, of_labels: bool, whole: bool) -> Ints:
     if of_labels:
         return pairs.labels[pairs.answer[rows]].astype(np.int64)
-    answer = pairs.answer[rows]
-    begin, lengths = pairs.bounds[answer] + pairs.before[answer], pairs.answer_tokens[rows]
+    first = pairs.first[rows] + 1 if whole else pairs.answer[rows]
+    answers = np.concatenate([np.arange(one, end + 1) for one, end in zip(first, pairs.answer[rows], strict=True)])
+    begin = pairs.bounds[answers] + pairs.before[answers]
+    lengths = pairs.bounds[answers + 1] - begin
     steps = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return pairs.tokens[np.repeat(begin, lengths) + steps].astype(np.int64)
+    found: Ints = pairs.tokens[np.repeat(begin, lengths) + steps].astype(np.int64)
+    return found
 
 
 def _exp(nats: float) -> float:

@@ -376,6 +376,17 @@ def test_at_the_end_as_many_pairs_are_measured_as_the_recipe_says(tmp_path):
     assert prints[0] == prints[1], "it changes nothing of the training, which can be resumed"
 
 
+def test_frequencies_of_whole_conversations_are_those_of_all_their_answers(tokenizer):
+    task = WholeTask(tokenizer, PromptFormat("words"), tokenizer.pad_token_id)
+    pairs = task.pairs(table_of(TEXTS), GeneratorRecipe(max_tokens=400))
+    said = [f" {text}\n" for dialogue in TEXTS for text in dialogue[1:]]
+    found = np.concatenate(tokenizer(said, add_special_tokens=False)["input_ids"])
+    counts = 1 + np.bincount(found, minlength=len(tokenizer))
+    counted = fit.unigram(task, pairs, pairs, len(tokenizer), of_labels=False)
+    assert len(found) == task.targets(pairs).sum()
+    assert counted["cross_entropy"] == pytest.approx(-np.log(counts[found] / counts.sum()).mean(), abs=1e-4)
+
+
 def test_losses_are_summed_by_row_and_smoothed_as_torch_does():
     torch.manual_seed(0)
     logits, targets = torch.randn(3, 4, 9), torch.randint(0, 9, (3, 4))
