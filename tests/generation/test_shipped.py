@@ -155,3 +155,16 @@ def test_its_card_says_the_flaws_first_and_is_as_rendered():
     assert flaws.startswith("Know its flaws first") and "for non-commercial use" in flaws and "generic" in flaws
     assert "It comes with the package edos-dataset, as `chat`" in card and '$ edos respond "I lost my job."\n' in card
     assert "were then rounded to 8 bits: perplexity" in card
+
+
+def test_the_adapter_is_whole_and_small_and_says_what_it_needs():
+    folder = WEIGHTS / "chat-large"
+    files = {path.name for path in folder.iterdir()}
+    assert files == {"adapter_config.json", "packed.safetensors", "prompt.json", "record.json", "metrics.json"}
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= 12 * 10**6
+    settings = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8"))
+    assert settings["base_model_name_or_path"] == "HuggingFaceTB/SmolLM2-135M-Instruct"
+    card = (cards_folder() / "chat-large.md").read_text(encoding="utf-8")
+    assert card == render_responder("chat-large", folder), "give `python -m model_cards.render`"
+    assert "its base model comes from the Hub" in card and "edos respond --chat --model chat-large\n" in card
+    assert split_card(card)[1].split("## ")[1].startswith("Know its flaws first")
