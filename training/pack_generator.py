@@ -31,7 +31,7 @@ from edos_dataset.generation.shipped import FILE, PREDICTOR, pack, unpack
 from edos_dataset.runs.recipes import build
 from edos_dataset.runs.shards import write_text
 from training.generator.corpus import load_corpus
-from training.generator.fit import costs_of, figures_of
+from training.generator.fit import costs_of, evenly_spread, figures_of
 from training.generator.pairs import Pairs
 from training.generator.recipe import OF_OTHERS, GeneratorRecipe
 from training.generator.tasks import AnswerTask, LabelTask, Task, task_of
@@ -124,9 +124,7 @@ def _test_part(folder: Path, arguments: argparse.Namespace) -> tuple[GeneratorRe
 
 def _spread(table: pa.Table, most: int | None) -> pa.Table:
     """Return at most that number of rows, evenly spread; all if None."""
-    if most is None or most >= len(table):
-        return table
-    return table.take(np.unique(np.linspace(0, len(table) - 1, most).astype(np.int64)))
+    return table if most is None else table.take(evenly_spread(len(table), most))
 
 
 def _figures(folder: Path, recipe: GeneratorRecipe, table: pa.Table) -> tuple[Pairs, dict[str, float]]:

@@ -99,8 +99,12 @@ def measured(
 
 def measured_rows(pairs: Pairs, recipe: GeneratorRecipe) -> Ints:
     """Return the rows of a held-out split that are measured when the training has ended."""
-    most = recipe.final_pairs or len(pairs)
-    return np.unique(np.linspace(0, len(pairs) - 1, min(most, len(pairs))).astype(np.int64))
+    return evenly_spread(len(pairs), recipe.final_pairs or len(pairs))
+
+
+def evenly_spread(count: int, most: int) -> Ints:
+    """Return at most `most` of the indices from 0 to `count` - 1, evenly spread."""
+    return np.unique(np.linspace(0, count - 1, min(most, count)).astype(np.int64))
 
 
 def unigram(

@@ -35,6 +35,7 @@ from training.generator.tasks import (
     Task,
     TwoHeadsTask,
     WholeTask,
+    padding_of,
 )
 from training.generator.tokenizer import train_tokenizer
 
@@ -72,9 +73,7 @@ def build_other(recipe: GeneratorRecipe) -> Learner:
 
 
 def _task(recipe: GeneratorRecipe, model: Any, tokenizer: PreTrainedTokenizerBase, form: PromptFormat) -> Task:  # noqa: ANN401
-    padding = next(
-        each for each in (tokenizer.pad_token_id, model.config.pad_token_id, tokenizer.eos_token_id) if each is not None
-    )
+    padding = padding_of(tokenizer, model.config)
     if recipe.kind == "gpt2_two_heads":
         return TwoHeadsTask(tokenizer, form, padding, (recipe.language_model, recipe.next_utterance))
     if recipe.kind == "causal_lora":

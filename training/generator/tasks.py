@@ -425,6 +425,13 @@ class TwoHeadsTask(CausalTask):
         return self.language * nats + self.choice * choice * (targets != IGNORED).sum(1), right
 
 
+def padding_of(tokenizer: PreTrainedTokenizerBase, config: Any) -> int:  # noqa: ANN401 - of any model
+    """Return the id of the token that pads: the tokenizer's, the model's, or the one that ends a text."""
+    ids = (tokenizer.pad_token_id, config.pad_token_id, tokenizer.eos_token_id)
+    found: int = next(each for each in ids if each is not None)
+    return found
+
+
 def task_of(writer: Any, whole: bool = False) -> Task:  # noqa: ANN401 - a writer of any kind
     """Return the task by which a writer is measured: the answers to histories, or, for decoders, those in whole
     conversations (`whole`), where a line break ends an answer.
@@ -432,8 +439,7 @@ def task_of(writer: Any, whole: bool = False) -> Task:  # noqa: ANN401 - a write
     if not isinstance(writer, PromptWriter):
         return AnswerTask(writer.tokenizer, writer.takes_labels)
     config = writer.model.config
-    ids = (writer.tokenizer.pad_token_id, config.pad_token_id, writer.tokenizer.eos_token_id)
-    padding = next(each for each in ids if each is not None)
+    padding = padding_of(writer.tokenizer, config)
     if config.is_encoder_decoder:
         return Seq2SeqTask(writer.tokenizer, writer.form, padding, config.decoder_start_token_id)
     return (WholeTask if whole else CausalTask)(writer.tokenizer, writer.form, padding)
