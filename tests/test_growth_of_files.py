@@ -119,13 +119,19 @@ def test_dialogues_in_tables(form, tmp_path):
 
 
 EMPTY_LINES = "\n\n".join(["“Will you come?” asked Tom.", "“No,” said Ann, “not I.”"] * 8)
+
+
+def utterances(number, column, label):
+    """Return rows of a table as MELD's."""
+    return [
+        {"Utterance": f"No {i}.", "Speaker": "Ann", column: label, "Dialogue_ID": i // 9, "Utterance_ID": i % 9}
+        for i in range(number)
+    ]
+
+
 OF_SETS = {
-    "meld": lambda n: in_csv(
-        [
-            {"Utterance": f"No {i}.", "Speaker": "Ann", "Emotion": "joy", "Dialogue_ID": i // 9, "Utterance_ID": i % 9}
-            for i in range(n)
-        ]
-    ),
+    "meld": lambda n: in_csv(utterances(n, "Emotion", "joy")),
+    "emotyda": lambda n: in_csv(utterances(n, "Dialogue Act", "q")),
     "dailydialog": lambda n: "".join(
         json.dumps({"dialogue": [{"emotion": "joy", "act": "inform", "text": f"No {i} ."}] * 2}) + "\n"
         for i in range(n)

@@ -12,7 +12,7 @@ from edos_dataset.labeling.models.context import ContextClassifier, ContextClass
 from edos_dataset.labels import INTENTS, LABELS
 from training.classifier.model import NAMES, add_adapters, grouped, read_backbone, separators_between
 from training.labels.recipe import LabelsRecipe
-from training.labels.sources import CROWD, FILMS, WEAK
+from training.labels.sources import CROWD, FILMS, NOTES, WEAK
 
 CONVENTIONS = {
     "reader": (FILMS,),
@@ -22,9 +22,16 @@ CONVENTIONS = {
     "emorynlp": ("emorynlp",),
     "xed": ("xed",),
     "goemotions": ("goemotions",),
-    "acts": ("dailydialog", "esconv", "swda"),
+    "acts": ("dailydialog", "esconv", "swda", "emotyda"),
+    "writer": (NOTES,),
 }
 """Convention → the sources that share it."""
+
+
+_PROJECTED = 3.0
+"""Factor of the projection at first: all-mpnet-base-v2's vectors are a third as long, by dimension, as MiniLM's, for
+which the rates of the layers above are chosen.
+"""
 
 
 class Answer(NamedTuple):
@@ -133,6 +140,7 @@ def build_model(recipe: LabelsRecipe, tokenizer: PreTrainedTokenizerBase) -> Con
             encoder={key: value for key, value in backbone.config.to_dict().items() if key != "_name_or_path"},
             context_layers=recipe.context_layers,
             context_heads=recipe.context_heads,
+            context_width=recipe.context_width,
             window=recipe.window,
             turn_tokens=recipe.turn_tokens,
             separators=separators_between(tokenizer),
@@ -146,6 +154,8 @@ def build_model(recipe: LabelsRecipe, tokenizer: PreTrainedTokenizerBase) -> Con
         )
     )
     model.encoder.load_state_dict(backbone.state_dict(), strict=False)
+    if model.project is not None:
+        torch.nn.init.orthogonal_(model.project.weight, _PROJECTED)
     if recipe.lora_rank:
         add_adapters(model.encoder, recipe.lora_rank, recipe.encoder_dropout)
     else:

@@ -40,6 +40,7 @@ class LabelsRecipe:
 
     Context layers, over the encoder's vectors:
         context_layers, context_heads, window: size of the layers, and number of earlier turns that a layer attends to.
+        context_width: width of the vectors, to which those of the encoder are mapped linearly; null for the encoder's.
         context_rate: their peak learning rate.
         span: maximum number of turns of a dialogue that are read together in training.
         history: maximum number of unlabelled turns read before a labelled one; less than `span`.
@@ -80,6 +81,7 @@ class LabelsRecipe:
 
     context_layers: int = 2
     context_heads: int = 6
+    context_width: int | None = None
     window: int = 8
     context_rate: float = 5e-4
     span: int = 12

@@ -37,6 +37,7 @@ _OWN_LICENCES = {
     "empathetic_dialogues": WEAK_LICENCE,
     "edos_amt": CROWD_LICENCE,
     "readings": "CC BY 4.0 (our labels; the turns are subtitles under their studios' copyright)",
+    "notes": "CC BY 4.0 (our lexicon; the speeches are screenplays under their studios' copyright)",
 }
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from edos_dataset.arrays import Floats
 from edos_dataset.crowd.splits import plain_text
-from edos_dataset.labels import LABEL_IDS, NEUTRAL, parse_label
+from edos_dataset.labels import LABEL_IDS, LABELS, NEUTRAL, parse_label
 from edos_dataset.releases.labelled_sets.readers import SOURCES, LabelledDialogue
 from edos_dataset.releases.raw import Reject
 from training.classifier.data import FREQUENT, load_data
@@ -21,8 +21,9 @@ from training.held_out import HELD_OUT_FILES, SPLIT_BY_DIGEST, held_out, held_ou
 from training.labels.readings import READINGS, NoTextsError, read_readings
 from training.labels.targets import Kind, Target, target_of, target_of_reader
 from training.near_copies import near_copies
+from training.written_notes import LEXICON, Noted, read_notes
 
-WEAK, CROWD, FILMS, COMMON = "weak", "crowd", "films", "frequent"
+WEAK, CROWD, FILMS, COMMON, NOTES = "weak", "crowd", "films", "frequent", "notes"
 _TASKS = {
     WEAK: (ClassifierRecipe(task="weak", frequent_turns=0), WEAK_FILES),
     CROWD: (ClassifierRecipe(task="dialogue", frequent_turns=0, workers_share=0.5), CROWD_FILES),
@@ -42,10 +43,10 @@ OWN = {
 there; None for replayed ones.
 """
 
-ACTED = (FILMS, "meld", "emorynlp")
+ACTED = (FILMS, "meld", "emorynlp", "emotyda")
 """Sources that partly cover the same episodes, segmented into other turns."""
 
-NAMES = (*OWN, FILMS, COMMON, *SOURCES)
+NAMES = (*OWN, FILMS, COMMON, NOTES, *SOURCES)
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,11 @@ def load_corpus(sources: Mapping[str, float], folder: Path, cache: Path | None, 
         elif name == COMMON:
             examples = read_frequent(FREQUENT)
             corpus.train[name] = [_last(*each) for each in zip(examples.dialogues, examples.targets, strict=True)]
+        elif name == NOTES:
+            notes = [[_of_note(each) for each in read_notes(folder, held_out=held)] for held in (False, True)]
+            corpus.train[name], corpus.held[name] = notes
+            corpus.files[f"notes/{LEXICON.name}"] = LEXICON
+            corpus.apart[name] = [text for each in corpus.held[name] for text in taught_texts(each)]
         elif name in SOURCES:
             _read_set(name, name in sources, folder, corpus)
     if short is not None:
@@ -154,6 +160,12 @@ def _last_labelled(part: Part) -> list[Taught]:
 
 def _last(turns: Sequence[str], values: Floats) -> Taught:
     return Taught(tuple(turns), (*[None] * (len(turns) - 1), Target(values, Kind.SHARES)))
+
+
+def _of_note(noted: Noted) -> Taught:
+    values = np.zeros(len(LABELS), np.float32)
+    values[[*noted.shares]] = [*noted.shares.values()]
+    return _last(noted.turns, values)
 
 
 def _read_films(folder: Path, learned: bool, corpus: Corpus) -> None:

@@ -38,7 +38,7 @@ class ContextClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-call
     Args:
         encoder: configuration of the encoder as a dictionary, with its `model_type`.
         context_layers: number of layers that attend to earlier turns, at most 100.
-        context_heads: heads of their attention; a divisor of the encoder's width.
+        context_heads: heads of their attention; a divisor of the vectors' width.
         window: number of earlier turns that a layer attends to, at most 1,000.
         turn_tokens: maximum number of tokens of a turn, start and separator included, at least 3.
         max_tokens: maximum number of tokens of a dialogue in a pipeline, at least 3; older tokens are dropped.
@@ -55,6 +55,7 @@ class ContextClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-call
             one a label, are added to the logits.
         answer: name of the answer to return; by default the first.
         projected: whether the vectors of turns are mapped linearly, so that an encoder can stand in for another one.
+        context_width: width of the vectors of turns, to which they are mapped linearly; None for the encoder's width.
     """
 
     model_type = "edos-context-classifier"
@@ -76,6 +77,7 @@ class ContextClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-call
         answers: dict[str, dict[str, Any]] | None = None,
         answer: str | None = None,
         projected: bool = False,
+        context_width: int | None = None,
         **kwargs: Any,  # noqa: ANN401
     ) -> None:
         if not isinstance(projected, bool):
@@ -83,6 +85,7 @@ class ContextClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-call
         ranges = {"context_layers": (context_layers, 0, 100), "context_heads": (context_heads, 1, _MOST)}
         ranges |= {"window": (window, 0, 1_000), "turn_tokens": (turn_tokens, 3, _MOST)}
         ranges |= {"max_tokens": (max_tokens, 3, _MOST), "separators": (separators, 1, _MOST)}
+        ranges |= {} if context_width is None else {"context_width": (context_width, 1, _MOST)}
         ids = {"separator_id": separator_id, "start_id": start_id, "padding_id": padding_id}
         for name, (value, least, most) in (ranges | {name: (value, 0, _MOST) for name, value in ids.items()}).items():
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
@@ -93,7 +96,7 @@ class ContextClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-call
         self.context_layers, self.context_heads, self.window = context_layers, context_heads, window
         self.turn_tokens, self.max_tokens, self.separators = turn_tokens, max_tokens, separators
         self.separator_id, self.start_id, self.padding_id = separator_id, start_id, padding_id
-        self.dropout, self.projected = dropout, projected
+        self.dropout, self.projected, self.context_width = dropout, projected, context_width
         self.conventions = ["own"] if conventions is None else conventions
         check_conventions(self.conventions)
         only = {"sees": "history", "conventions": {self.conventions[0]: 1.0}, "temperature": 1.0}
@@ -137,11 +140,15 @@ class ContextClassifier(ContextNetwork, PreTrainedModel):  # type: ignore[no-unt
         own = self.encoder.config
         positions = getattr(own, "max_position_embeddings", None) or config.turn_tokens
         highest, width = max(config.separator_id, config.start_id, config.padding_id), int(own.hidden_size)
-        if config.turn_tokens > positions or highest >= own.vocab_size or width % config.context_heads:
+        if (
+            config.turn_tokens > positions
+            or highest >= own.vocab_size
+            or (config.context_width or width) % config.context_heads
+        ):
             raise ValueError(
                 f"turn_tokens is {config.turn_tokens}, the highest id of a special token {highest} and context_heads "
                 f"{config.context_heads}, but the encoder has {positions} positions, {own.vocab_size} tokens and a "
-                f"width of {width}, which the heads must divide"
+                f"width of {config.context_width or width}, which the heads must divide"
             )
         self.add_layers(width, cast(int, config.num_labels))
         self.post_init()  # type: ignore[no-untyped-call]

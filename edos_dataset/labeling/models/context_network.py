@@ -101,7 +101,7 @@ class ContextNetwork(nn.Module):
         config: a `ContextClassifierConfig`, or an object with the same attributes.
         encoder: maps `input_ids` and `attention_mask` to hidden states [n, tokens, width], or to an object with these
             as `last_hidden_state`.
-        project: a linear map of the vectors of turns, if `config.projected`; else None.
+        project: a linear map of the vectors of turns, if `config.projected` or to `config.context_width`; else None.
     """
 
     config: Any
@@ -109,7 +109,7 @@ class ContextNetwork(nn.Module):
     project: nn.Linear | None
 
     def add_layers(self, width: int, labels: int) -> None:
-        """Create the context layers and heads for a vector width and a number of labels.
+        """Create the context layers and heads for an encoder's width and a number of labels.
 
         Raises:
             ValueError: an answer has intents that are no labels, or not as many offsets as there are labels.
@@ -120,7 +120,9 @@ class ContextNetwork(nn.Module):
                 raise ValueError(f"the answer {name!r} has {len(offsets)} offsets for {labels} labels")
             if (most := max(answer.get("intents", {}).get("labels", [0]))) >= labels:
                 raise ValueError(f"label {most} of the intents of the answer {name!r} is none of {labels} labels")
-        self.project = nn.Linear(width, width) if getattr(config, "projected", False) else None
+        own = getattr(config, "context_width", None) or width
+        self.project = nn.Linear(width, own) if getattr(config, "projected", False) or own != width else None
+        width = own
         layer = width, config.context_heads, config.window, config.dropout
         self.context_layers = nn.ModuleList(ContextLayer(*layer) for _ in range(config.context_layers))
         self.context_norm = nn.LayerNorm(width)

@@ -118,11 +118,14 @@ def _dailydialog_turn(line: int, place: int, turn: Mapping[str, str]) -> Turn:
 
 
 def read_emorynlp(path: Path) -> Iterator[LabelledDialogue | Reject]:
-    """Yield the scenes of `train.json`, `dev.json` or `test.json`.
+    """Yield the scenes of `train.json`, `dev.json` or `test.json`, or of a table `train.csv` as MELD's authors keep it.
 
     Raises:
-        ValueError: The file is not JSON of episodes with scenes.
+        ValueError: The file is not JSON of episodes with scenes, or not a table with a row for each utterance.
     """
+    if path.suffix == ".csv":
+        yield from _scenes_of_table(path)
+        return
     try:
         scenes = [scene for episode in json_of(path.read_bytes())["episodes"] for scene in episode["scenes"]]
     except (UntrustedInputError, KeyError, TypeError) as error:
@@ -140,6 +143,24 @@ def read_emorynlp(path: Path) -> Iterator[LabelledDialogue | Reject]:
 def _emorynlp_turn(utterance: Mapping[str, Any]) -> Turn:
     speaker = plain_text(" and ".join(utterance["speakers"])) or None
     return Turn(None, spoken_text(utterance["transcript"]), speaker, (utterance["emotion"].strip().lower(),))
+
+
+_QUOTED = re.compile(r"(['\"])(.*?)\1")
+_EMORYNLP_COLUMNS = ("Utterance", "Speaker", "Emotion", "Scene_ID", "Season", "Episode")
+
+
+def _scenes_of_table(path: Path) -> Iterator[LabelledDialogue | Reject]:
+    scenes: dict[str, list[Turn]] = {}
+    for line, row in read_csv(path, _EMORYNLP_COLUMNS):
+        if isinstance(row, Reject):
+            yield row
+            continue
+        season, episode, scene = (row[column].strip() for column in ("Season", "Episode", "Scene_ID"))
+        speaker = plain_text(" and ".join(quoted[2] for quoted in _QUOTED.finditer(row["Speaker"]))) or None
+        said = Turn(line, spoken_text(row["Utterance"]), speaker, (row["Emotion"].strip().lower(),))
+        scenes.setdefault(f"s{season:0>2}_e{episode:0>2}_c{scene:0>2}", []).append(said)
+    for name, turns in scenes.items():
+        yield from dialogue_of("emorynlp", path.name, name, turns)
 
 
 _ESCONV_TURN = re.compile(r"[\d.]+ ([01]) (\d{1,9}) (?:\[([^\]]*)\] ?)?(.*)")
@@ -211,7 +232,7 @@ def read_goemotions(path: Path) -> Iterator[LabelledDialogue | Reject]:
         yield from dialogue_of("goemotions", path.name, name, [turn])
 
 
-_MELD_COLUMNS = ("Utterance", "Speaker", "Emotion", "Dialogue_ID", "Utterance_ID")
+_MELD_COLUMNS = ("Utterance", "Speaker", "Dialogue_ID", "Utterance_ID")
 
 
 def read_meld(path: Path) -> Iterator[LabelledDialogue | Reject]:
@@ -223,8 +244,20 @@ def read_meld(path: Path) -> Iterator[LabelledDialogue | Reject]:
     Raises:
         ValueError: The file is not CSV in UTF-8, or lacks a column.
     """
+    yield from _dialogues_of_meld("meld", path, "Emotion", str)
+
+
+def read_emotyda(path: Path) -> Iterator[LabelledDialogue | Reject]:
+    """Yield the dialogues of EMOTyDA's `MELD.csv`: MELD's utterances with their dialogue acts; otherwise as `read_meld`."""
+    yield from _dialogues_of_meld("emotyda", path, "Dialogue Act", _reread)
+
+
+def _dialogues_of_meld(
+    source: str, path: Path, column: str, mend: Callable[[str], str]
+) -> Iterator[LabelledDialogue | Reject]:
+    """Yield the dialogues of a table with MELD's columns, labelled by one of them; utterances are mended first."""
     dialogues: dict[str, dict[int, Turn]] = {}
-    for line, row in read_csv(path, _MELD_COLUMNS):
+    for line, row in read_csv(path, (*_MELD_COLUMNS, column)):
         if isinstance(row, Reject):
             yield row
             continue
@@ -235,10 +268,18 @@ def read_meld(path: Path) -> Iterator[LabelledDialogue | Reject]:
         elif number in turns:
             yield Reject(path.name, line, "repeated_id", f"{name}: {number}")
         else:
-            text, speaker = spoken_text(row["Utterance"]), plain_text(row["Speaker"]) or None
-            turns[number] = Turn(line, text, speaker, (row["Emotion"].strip().lower(),))
+            text = spoken_text(mend(row["Utterance"]))
+            turns[number] = Turn(line, text, plain_text(row["Speaker"]) or None, (row[column].strip().lower(),))
     for name, turns in dialogues.items():
-        yield from dialogue_of("meld", path.name, name, (turns[number] for number in sorted(turns)))
+        yield from dialogue_of(source, path.name, name, (turns[number] for number in sorted(turns)))
+
+
+def _reread(text: str) -> str:
+    """Return a text as it was before its UTF-8 was read as Mac Roman, as EMOTyDA's was; others as they are."""
+    try:
+        return text.encode("mac_roman").decode("utf-8")
+    except UnicodeError:
+        return text
 
 
 _TRANSCRIBER = re.compile(r"\*.*|\b[a-z]+_[a-z]+\b")
@@ -321,6 +362,7 @@ SOURCES: dict[str, LabelledSet] = {
         "GPL v3",
         False,  # it is unsettled whether weights are a work "based on" GPL data; companies mostly avoid it
     ),
+    "emotyda": LabelledSet(read_emotyda, {"train": ("emotyda/MELD.csv",)}, "none stated; MELD's is GPL v3", False),
     "dailydialog": LabelledSet(
         read_dailydialog,
         {"train": ("dailydialog/train.json",), "dev": ("dailydialog/valid.json",), "test": ("dailydialog/test.json",)},
@@ -328,7 +370,14 @@ SOURCES: dict[str, LabelledSet] = {
         False,
     ),
     "emorynlp": LabelledSet(
-        read_emorynlp, {part: (f"emorynlp/{part}.json",) for part in ("train", "dev", "test")}, "Apache-2.0", True
+        read_emorynlp,
+        {
+            "train": ("emorynlp/train.json", "emorynlp/train.csv"),
+            "dev": ("emorynlp/dev.json",),
+            "test": ("emorynlp/test.json",),
+        },
+        "Apache-2.0",
+        True,
     ),
     "xed": LabelledSet(read_xed, {"all": ("xed/en-annotated.tsv", "xed/neu_en.txt")}, "CC BY 4.0", True),
     "goemotions": LabelledSet(

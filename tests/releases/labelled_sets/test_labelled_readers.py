@@ -12,6 +12,7 @@ from edos_dataset.releases.labelled_sets.readers import (
     LabelledDialogue,
     read_dailydialog,
     read_emorynlp,
+    read_emotyda,
     read_esconv,
     read_goemotions,
     read_meld,
@@ -231,10 +232,46 @@ def test_a_file_that_is_not_utf_8_is_named(tmp_path):
         list(read_swda(tmp_path / "val.txt"))
 
 
+def test_emotyda_has_the_acts_of_melds_utterances_with_its_letters_mended(tmp_path):
+    dialogues, rejects = read(
+        read_emotyda,
+        tmp_path,
+        "MELD.csv",
+        "\ufeffSr No.,Utterance,Speaker,Emotion,Dialogue_ID,Utterance_ID,Dialogue Act",
+        "1,You must¬íve had caf√©.,Ann,neutral,0,0,o",
+        "2,Café?,Bob,surprise,0,1,q ",
+        "3,Hm.,Bob,joy,1,0,nod",
+    )
+    assert dialogues == [LabelledDialogue("0", ("You must've had café.", "Café?"), ("Ann", "Bob"), (("o",), ("q",)))]
+    assert rejects == [(4, "unknown_label")]
+
+
+def test_emorynlp_comes_as_a_table_too(tmp_path):
+    dialogues, rejects = read(
+        read_emorynlp,
+        tmp_path,
+        "train.csv",
+        "Utterance,Speaker,Emotion,Scene_ID,Utterance_ID,Season,Episode,Start_Time,End_Time",
+        "\"Yeah, right!\",['Joey Tribbiani'],Neutral,1,2,1,2,00:00:04.504,00:00:07.548",
+        "Sure.,\"['Ross', 'Joey']\",Joyful,1,3,1,2,,",
+        "Hi.,[],Mad,1,1,1,12,,",
+        "Hi.,['Ross'],Mad,1,1",
+    )
+    assert dialogues == [
+        LabelledDialogue(
+            "s01_e02_c01", ("Yeah, right!", "Sure."), ("Joey Tribbiani", "Ross and Joey"), (("neutral",), ("joyful",))
+        ),
+        LabelledDialogue("s01_e12_c01", ("Hi.",), (None,), (("mad",),)),
+    ]
+    assert rejects == [(5, "wrong_columns")]
+
+
 COUNTS = {
     "meld/dev_sent_emo.csv": (114, 1109, 0),
     "dailydialog/valid.json": (1000, 8069, 0),
     "emorynlp/dev.json": (99, 1344, 0),
+    "emorynlp/train.csv": (657, 7244, 0),
+    "emotyda/MELD.csv": (1037, 9986, 3),
     "xed/neu_en.txt": (8207, 8207, 0),
     "xed/en-annotated.tsv": (14895, 14895, 3),
     "goemotions/dev.tsv": (5426, 5426, 0),

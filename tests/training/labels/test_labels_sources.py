@@ -13,9 +13,11 @@ from edos_dataset.labels import EMOTIONS, LABEL_IDS, NEUTRAL
 from labelled_sets import write_emorynlp, write_meld, write_sets, write_xed
 from training.held_out import held_out
 from training.labels import sources
+from training.labels.model import convention_of
 from training.labels.sources import load_corpus, taught_texts
 from training.labels.targets import Kind
 from training.near_copies import near_copies
+from training.written_notes import SCRIPTS, held_out_script
 
 SCENE = [
     ("You left the green umbrella on the bus again", "anger"),
@@ -111,6 +113,33 @@ def test_the_sentences_of_xed_do_not_give_their_labels_away(folder):
     assert corpus.counts["xed"]["contradicted"] == (0 if held_out("xed", felt[7][0]) else 1)
 
 
+def test_the_writers_notes_are_a_source_whose_held_out_films_are_apart(folder):
+    films = {held: next(f"film{n}" for n in range(99) if held_out_script(f"film{n}") == held) for held in (False, True)}
+    (folder / SCRIPTS).mkdir()
+    for film in films.values():
+        lines = ["1\tANN\t\tWho took it?", f"1\tBOB\tfurious\tYou did, in {film}!", "1\tANN\tnods\tOh."]
+        (folder / SCRIPTS / f"{film}.tsv").write_text("\n".join(lines) + "\n")
+    corpus = corpus_of(folder, "meld", "notes")
+    (learned,), (held,) = corpus.train["notes"], corpus.held["notes"]
+    assert learned.turns == ("Who took it?", f"You did, in {films[False]}!") and films[True] in held.turns[1]
+    assert learned.targets[0] is None and learned.targets[1].kind is Kind.SHARES
+    assert learned.targets[1].values[LABEL_IDS["furious"]] == 1
+    assert corpus.apart["notes"] == [held.turns[1]] and "notes/lexicon.yaml" in corpus.files
+
+
+def test_the_acts_of_emotyda_are_learned_as_intents(folder):
+    rows = ["Utterance,Speaker,Dialogue_ID,Utterance_ID,Dialogue Act"]
+    for number in range(20):
+        rows += [f"Is river stone {number} here?,Ann,{number},0,q", f"It is by boat {number}.,Bob,{number},1,s"]
+    (folder / "emotyda").mkdir()
+    (folder / "emotyda" / "MELD.csv").write_text("\n".join(rows) + "\n")
+    corpus = corpus_of(folder, "emotyda")
+    parts = corpus.train["emotyda"] + corpus.held["emotyda"]
+    assert len(parts) == 20 and corpus.held["emotyda"] and convention_of("emotyda") == "acts"
+    for asked, stated in (each.targets for each in parts):
+        assert asked.kind is Kind.ONE_OF and asked.holds(LABEL_IDS["questioning"]) and stated is None
+
+
 @pytest.fixture
 def quick_vectors(monkeypatch):
     """Embeddings by which only equal texts are near: the encoder takes its time."""
@@ -191,7 +220,7 @@ def test_the_authors_held_out_texts_stay_out_although_no_source_of_theirs_is_nam
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["meld", "meldd"], "sources: 'meldd' is unknown; there are weak, .*, films, frequent, meld,"),
+        (["meld", "meldd"], "sources: 'meldd' is unknown; there are weak, .*, films, frequent, notes, meld,"),
         (["goemotions"], "has nothing of the source 'goemotions' to learn from: expected goemotions/train.tsv, "),
         (["frequent"], "the sources frequent hold no turns out, to calibrate on: add one that does"),
     ],
