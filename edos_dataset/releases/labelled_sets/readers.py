@@ -248,7 +248,7 @@ def read_meld(path: Path) -> Iterator[LabelledDialogue | Reject]:
 
 
 def read_emotyda(path: Path) -> Iterator[LabelledDialogue | Reject]:
-    """Yield the dialogues of EMOTyDA's `MELD.csv`: MELD's utterances with their dialogue acts; otherwise as `read_meld`."""
+    """Yield the dialogues of EMOTyDA's `MELD.csv`, as `read_meld` does: MELD's utterances with their dialogue acts."""
     yield from _dialogues_of_meld("emotyda", path, "Dialogue Act", _reread)
 
 
