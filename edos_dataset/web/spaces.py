@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from http import HTTPStatus
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -269,7 +270,8 @@ def whole_number(value: object, name: str, least: int, most: int) -> int:
 def serve(blocks: gr.Blocks, css: Path, port: int | None = None) -> None:
     """Serve a page on this machine until stopped; exit with a message if the port is taken.
 
-    No inputs or outputs of visitors are stored, here or in the browser (`run_history`).
+    No inputs or outputs of visitors are stored, here or in the browser (`run_history`). Its named endpoints are tools of
+    a server of the Model Context Protocol too, if gradio's extra `mcp` is installed, as it is on the Hub.
 
     Args:
         blocks: the page.
@@ -285,6 +287,7 @@ def serve(blocks: gr.Blocks, css: Path, port: int | None = None) -> None:
             ssr_mode=False,
             run_history=False,
             footer_links=["api"],
+            mcp_server=find_spec("mcp") is not None,
             theme=_theme(),
             css=style_sheet(".edos", ".dark .edos"),
             css_paths=[Path(__file__).with_name("page.css"), css],

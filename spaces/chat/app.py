@@ -122,7 +122,6 @@ class Conversation:
         gr.api(
             self.respond,
             api_name="respond",
-            api_description="Answer a dialogue, one turn a line, under the predicted labels or a given one.",
             **ONE_AT_A_TIME,
         )
 
@@ -164,7 +163,13 @@ class Conversation:
         return self._shown(Dialogue(), ())
 
     def respond(self, text: str, label: str = PREDICTED, candidates: int = 3) -> dict[str, Any]:
-        """Answer an API request."""
+        """Answer a dialogue under the predicted labels or a given one: answers of a small model, not help or advice.
+
+        Args:
+            text: the dialogue in English, one turn a line, oldest first.
+            label: one of the 41 labels, such as consoling, that all answers shall have; or predicted.
+            candidates: number of answers, from 1 to 6.
+        """
         try:
             if not isinstance(text, str) or not isinstance(label, str):
                 raise ValueError(

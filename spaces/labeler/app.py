@@ -71,6 +71,13 @@ def build(seeds: Seeds, dataset: str | None = None) -> gr.Blocks:
         return show(text, model, language) if text else ""
 
     def label(text: str, model: Model = "general", top: int = 3) -> dict[str, Any]:
+        """Label every turn of a dialogue with one of 41 emotions and response intents, or as neutral.
+
+        Args:
+            text: the dialogue in English, one turn a line, oldest first, or subtitles (SRT, VTT).
+            model: general or dialogue, which see a turn with its history; weak or fast, which see it by itself.
+            top: number of the most probable labels of each turn to return, from 1 to 41.
+        """
         try:
             return as_json(label_text(text, model), top)
         except ValueError as error:
@@ -120,7 +127,6 @@ def build(seeds: Seeds, dataset: str | None = None) -> gr.Blocks:
         gr.api(
             label,
             api_name="label",
-            api_description="Label every turn of a dialogue, one turn a line.",
             **ONE_AT_A_TIME,
         )
     return blocks

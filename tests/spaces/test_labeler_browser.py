@@ -1,5 +1,7 @@
 """The Space as a visitor has it: started as the Hub starts it, used in headless Chromium, and asked by a program."""
 
+import ast
+import asyncio
 import re
 import subprocess
 import sys
@@ -179,6 +181,28 @@ def test_a_program_asks_for_labels(started):
         with pytest.raises(AppError, match=said):
             client.predict(*arguments, api_name="/label")
     assert list(client.view_api(return_format="dict")["named_endpoints"]) == ["/label"]
+
+
+def test_an_agent_finds_the_labels_as_a_tool(started):
+    pytest.importorskip("mcp")
+    from mcp import ClientSession
+    from mcp.client.streamable_http import streamable_http_client
+
+    async def ask():
+        address = f"{started[0]}/gradio_api/mcp/"
+        async with streamable_http_client(address) as (read, write, _), ClientSession(read, write) as session:
+            await session.initialize()
+            tools = (await session.list_tools()).tools
+            asked = [{"text": DIALOGUE, "model": "fast", "top": 1}, {"text": ""}]
+            return tools, [await session.call_tool("label", arguments) for arguments in asked]
+
+    (tool,), (labelled, refused) = asyncio.run(ask())
+    assert tool.name == "label" and "41 emotions and response intents" in tool.description
+    properties = tool.inputSchema["properties"]
+    assert properties.keys() == {"text", "model", "top"} and all(each["description"] for each in properties.values())
+    expected = as_json(label_text(DIALOGUE, "fast"), 1)
+    assert ast.literal_eval(labelled.content[0].text) == expected
+    assert refused.isError and "nothing to read yet" in refused.content[0].text
 
 
 def test_a_seed_that_cannot_be_read_is_said_before_the_page_opens(environment, tmp_path):
