@@ -205,7 +205,7 @@ def test_patience_ends_a_training_and_its_best_weights_are_kept(place):
 
 
 OTHERS = [
-    ("gpt2", {"kind": "causal_lora", "label_form": "tokens", "lora_rank": 4}),
+    ("gpt2", {"kind": "causal_lora", "label_form": "tokens", "lora_rank": 4, "labeler": "dialogue"}),
     ("gpt2", {"kind": "causal_lora", "label_form": "words", "lora_rank": 0}),
     ("t5", {"kind": "seq2seq_lora", "label_form": "words", "lora_rank": 4}),
     ("gpt2", {"kind": "gpt2_two_heads", "history_turns": 3, "lora_rank": 0, "mean_over": "pairs"}),
@@ -230,6 +230,7 @@ def test_models_of_others_are_trained_and_load_as_writers(place, tmp_path, backb
     assert adapted or figures["test"]["perplexity"] < figures["unigram"]["perplexity"]
     writer = load_backbone(out, base=base if adapted else None)
     assert writer.form.labels == settings.get("label_form", "none")
+    assert writer.form.labeler == settings.get("labeler", "general")
     # What was measured is what the saved model does.
     table = load_corpus(read_recipe(recipe), place.folder / "saying", None, tmp_path / "cache").parts["test"]
     nats = count = 0

@@ -23,7 +23,7 @@ from edos_dataset.arrays import Doubles
 from edos_dataset.generation.config import FIRST_POSITION, PredictorConfig, ResponseConfig
 from edos_dataset.generation.model import ResponseModel
 from edos_dataset.generation.predictor import ResponsePredictor
-from edos_dataset.generation.writers import PromptFormat, add_label_tokens, label_token
+from edos_dataset.generation.writers import LABELER, PromptFormat, add_label_tokens, label_token
 from edos_dataset.labels import LABEL_IDS, LABELS
 from training.generator.recipe import OF_OTHERS, GeneratorRecipe
 from training.generator.tasks import (
@@ -61,7 +61,8 @@ def build_other(recipe: GeneratorRecipe) -> Learner:
         raise ValueError(f"base_model {name} cannot be used as {recipe.kind}: {error}") from error
     if tokenizer.eos_token_id is None:
         raise ValueError(f"the tokenizer of {name} has no end token: name another base_model")
-    form = PromptFormat("none" if recipe.kind == "gpt2_two_heads" else recipe.label_form, recipe.history_turns)
+    style = "none" if recipe.kind == "gpt2_two_heads" else recipe.label_form
+    form = PromptFormat(style, recipe.history_turns, recipe.labeler or LABELER)
     tokens: list[int] = []
     if form.labels == "tokens":
         add_label_tokens(model, tokenizer)
