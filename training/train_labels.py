@@ -20,6 +20,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import torch
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 from transformers import PreTrainedTokenizerBase
@@ -27,7 +28,7 @@ from transformers import PreTrainedTokenizerBase
 from edos_dataset.arrays import Floats
 from edos_dataset.labeling.models.context import ContextClassifier
 from edos_dataset.runs.recipes import RecipeError
-from training.classifier.model import build_tokenizer, merge_adapters
+from training.classifier.model import build_tokenizer, frozen_layers_in, merge_adapters
 from training.labels.answers import Vectors, answers_of, hits, rows_of, vectors_of
 from training.labels.fit import fit
 from training.labels.model import JointModel, build_model, convention_of
@@ -134,7 +135,9 @@ def learn(recipe: LabelsRecipe, corpus: Corpus, accelerator: Accelerator, argume
     tokenizer = build_tokenizer(recipe)
     model = build_model(recipe, tokenizer)
     set_seed(recipe.seed, device_specific=True)  # all processes start from the same model; their dropout differs
-    progress = fit(JointModel(model), lessons, corpus.held, tokenizer, recipe, accelerator, arguments)
+    half = torch.bfloat16 if recipe.lora_rank and accelerator.mixed_precision == "bf16" else None
+    with frozen_layers_in(half, model.encoder):
+        progress = fit(JointModel(model), lessons, corpus.held, tokenizer, recipe, accelerator, arguments)
     if recipe.lora_rank:
         merge_adapters(model)
     held = vectors_of(corpus.held, model.to(accelerator.device), tokenizer, recipe, accelerator)

@@ -3,7 +3,8 @@ layer.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -205,6 +206,7 @@ def _take_over(model: PreTrainedModel, trained: PreTrainedModel) -> None:
 def add_adapters(encoder: nn.Module, rank: int, dropout: float) -> None:
     """Freeze an encoder and add trainable LoRA adapters to all of its linear layers (Hu et al., 2022), scaled by 2."""
     from peft import LoraConfig, inject_adapter_in_model
+    from peft.tuners.tuners_utils import BaseTunerLayer
 
     settings = LoraConfig(
         r=rank,
@@ -214,6 +216,26 @@ def add_adapters(encoder: nn.Module, rank: int, dropout: float) -> None:
     )
     encoder.requires_grad_(False)
     inject_adapter_in_model(settings, encoder)
+    for module in encoder.modules():
+        if isinstance(module, BaseTunerLayer):
+            module.cast_input_dtype_enabled = False  # autocast does it; otherwise from half to single and back
+
+
+@contextmanager
+def frozen_layers_in(kind: torch.dtype | None, encoder: nn.Module) -> Iterator[None]:
+    """Keep the frozen linear layers of an encoder in a type within a `with` block, so that autocast need not cast them
+    in every pass (a quarter of the time on a CPU); afterwards they are as before. With None nothing changes.
+    """
+    layers = [module for module in encoder.modules() if isinstance(module, nn.Linear)] if kind else []
+    frozen = [each for layer in layers for each in layer.parameters(recurse=False) if not each.requires_grad]
+    before = [each.data for each in frozen]
+    for each in frozen:
+        each.data = each.data.to(kind)
+    try:
+        yield
+    finally:
+        for each, values in zip(frozen, before, strict=True):
+            each.data = values.to(each.device)
 
 
 def merge_adapters(model: nn.Module) -> None:

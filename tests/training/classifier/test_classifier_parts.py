@@ -231,6 +231,23 @@ def test_folded_adapters_give_the_same_logits(backbone):
         assert not torch.allclose(plain.eval()(input_ids=ids).logits, before, atol=1e-2)
 
 
+def test_frozen_layers_are_in_half_precision_for_a_while_and_then_as_before(backbone):
+    import torch
+
+    recipe, parts = recipe_of(base_model=backbone, lora_rank=4), training.classifier.model
+    model = parts.build_model(recipe, parts.build_tokenizer(recipe), None)
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    with parts.frozen_layers_in(torch.bfloat16, model.encoder):
+        assert {each.dtype for key, each in model.named_parameters() if "base_layer" in key} == {torch.bfloat16}
+        trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        assert {parameter.dtype for parameter in trained} == {torch.float32}
+        with torch.autocast("cpu", torch.bfloat16):
+            model(input_ids=torch.tensor([[2, 7, 8, 3]])).logits.sum().backward()
+    assert all(torch.equal(value, before[key]) for key, value in model.state_dict().items())
+    with parts.frozen_layers_in(None, model.encoder):
+        assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+
+
 @pytest.mark.parametrize(("source", "target"), [("dialogue", "dialogue"), ("dialogue", "plain"), ("plain", "dialogue")])
 def test_a_training_starts_from_the_encoder_of_either_architecture(backbone, tmp_path, source, target):
     import torch
