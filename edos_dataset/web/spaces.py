@@ -270,8 +270,8 @@ def whole_number(value: object, name: str, least: int, most: int) -> int:
 def serve(blocks: gr.Blocks, css: Path, port: int | None = None) -> None:
     """Serve a page on this machine until stopped; exit with a message if the port is taken.
 
-    No inputs or outputs of visitors are stored, here or in the browser (`run_history`). Its named endpoints are tools of
-    a server of the Model Context Protocol too, if gradio's extra `mcp` is installed, as it is on the Hub.
+    No inputs or outputs of visitors are stored, here or in the browser (`run_history`). Its named endpoints are also
+    tools of a server of the Model Context Protocol, if gradio's extra `mcp` is installed, as it is on the Hub.
 
     Args:
         blocks: the page.
