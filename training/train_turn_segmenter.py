@@ -19,13 +19,14 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from edos_dataset.arrays import Bools, Floats
+from edos_dataset.arrays import Bools, Floats, nest, unnest
 from edos_dataset.runs.shards import write_text
 from edos_dataset.runs.untrusted import read_yaml
 from edos_dataset.segmentation.turns.rules import RuleScorer
@@ -37,11 +38,28 @@ from training.turns.data import count_labels
 from training.turns.metrics import ablation_row, measure
 from training.turns.report import Results, assess, write_report
 
+RULES_ALONE = "rules, words unknown"
+_CIPHER = str.maketrans(
+    ascii_lowercase + ascii_uppercase,
+    "".join(letters[13:] + letters[:13] for letters in (ascii_lowercase, ascii_uppercase)),
+)
+
+
+def enciphered(table: pa.Table) -> pa.Table:
+    """Return SENTENCES with other letters, so that no word is known, as in a language without word lists."""
+    sentences, offsets = unnest(table, "sentences")
+    texts = pa.array([text.translate(_CIPHER) for text in sentences.field("text").to_pylist()], pa.string())
+    names = [field.name for field in sentences.type]
+    columns = {name: texts if name == "text" else sentences.field(name) for name in names}
+    at = table.schema.get_field_index("sentences")
+    return table.set_column(at, "sentences", nest(offsets, sentences.type, columns))
+
 
 def unseen_shows(bench: Bench, recipe: Mapping[str, Any]) -> Results:
     """Measure models on every test show, fitted to all documents except those of the show."""
     corpus, tables = bench.corpus, []
-    scores: dict[str, list[Floats]] = {name: [] for name in (*bench.learners, "rules")}
+    plain = RULES_ALONE if any(settings.get("marks_only") for settings in bench.learners.values()) else None
+    scores: dict[str, list[Floats]] = {name: [] for name in (*bench.learners, "rules", *([plain] if plain else []))}
     tested = np.isin(corpus.table["corpus"].to_pylist(), recipe["test_corpora"])
     for show in recipe["test_shows"]:
         test = tested & (corpus.shows == show)
@@ -49,6 +67,8 @@ def unseen_shows(bench: Bench, recipe: Mapping[str, Any]) -> Results:
         for learner in bench.learners:
             scores[learner].append(bench.scores(f"without {show}", learner, corpus.shows != show, test))
         scores["rules"].append(RuleScorer().same_turn(tables[-1]))
+        if plain:
+            scores[plain].append(RuleScorer().same_turn(enciphered(tables[-1])))
     return _assess("Turns of shows that were not learned from", pa.concat_tables(tables), scores, recipe)
 
 

@@ -213,7 +213,7 @@ def language_remarks(pipeline: Steps, language: str, labels: bool = True) -> lis
         labels: whether labels are wanted.
     """
     remarks = [
-        f"turns are found by the rules: the scorer {stage.scorer!r} does not know {name_of_language(language)}"
+        f"turns are found by {stage.others!r}: the scorer {stage.scorer!r} does not know {name_of_language(language)}"
         for stage in pipeline
         if isinstance(stage, SegmentTurns) and not _knows(load_scorer(stage.scorer).languages, language)
     ]

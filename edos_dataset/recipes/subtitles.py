@@ -50,6 +50,7 @@ BUILT_IN: dict[str, dict[str, object]] = {
         "sentences.name_all": False,
         "films.share": None,
         "turns.scorer": "svm",
+        "turns.others": "rules",
         "turns.max_pause": 5.0,
         "turns.least_certainty": 0.0,
         "dialogues.scenes": None,

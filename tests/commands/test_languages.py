@@ -137,7 +137,7 @@ def test_what_does_not_know_the_language_is_said_once() -> None:
     assert language_remarks(pipeline_of(), "en_GB") == []
     assert language_remarks(pipeline_of(labels=False, settings=["turns.scorer=rules"]), "de") == []
     turns, labels = language_remarks(pipeline_of(language="de", weak_model="fast", model="general"), "de")
-    assert turns == f"turns are found by the rules: the scorer '{SegmentTurns.scorer}' does not know German"
+    assert turns == f"turns are found by 'marks': the scorer '{SegmentTurns.scorer}' does not know German"
     assert labels.startswith("the labels are unreliable: 'fast' and 'general' know no German;")
 
 

@@ -25,7 +25,10 @@ from edos_dataset.segmentation.turns.net import (
     NetScorer,
     read_inputs,
 )
+from edos_dataset.segmentation.turns.tokens import MARK, NAME, NUMBER, OTHER_CASE
 from training.turns.boundaries import LAID_OUT, draw_pass, forms_of, hide, hide_layout, weigh
+
+_WITHOUT_CAPITALS = 0.1  # fraction of the pieces
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class NetSettings:
         unknown_evidence: fraction of documents in which one kind of evidence is hidden.
         least: minimum number of occurrences for a word to have an embedding.
         epochs: passes over the documents; of a document with several forms, each pass uses one.
+        marks_only: read no words, only marks, numbers, capitals, names and evidence that needs no words, so that the
+            scorer is for all languages; in a tenth of the pieces capitals are hidden, as many scripts have none.
         share: corpus → fraction of its documents in a pass, if not all.
         wide: a third layer, over sentences farther away (`NetScorer.wide`).
         piece: sentences of a document that stay together; the pieces of all documents of a pass are shuffled, so that
@@ -62,6 +67,7 @@ class NetSettings:
     least: int = 4
     epochs: int = 6
     share: Mapping[str, float] = field(default_factory=dict)
+    marks_only: bool = False
     wide: bool = False
     piece: int = 1_000_000
     sentences: int = 1600
@@ -197,9 +203,9 @@ def fit_net(table: pa.Table, chosen: Bools, settings: NetSettings, log: bool = F
     """
     label, weight = weigh(table, chosen)
     reading = read(table, "en")
-    vocabulary = _vocabulary(reading, settings.least)
+    vocabulary = _vocabulary(reading, settings)
     bounds = pairwise(reading.offsets.tolist())
-    inputs = read_inputs(reading, vocabulary, settings.wide)
+    inputs = read_inputs(reading, vocabulary, settings.wide, not settings.marks_only)
     examples = [
         Example(document, label[a:b].astype(np.float32), weight[a:b], corpus in LAID_OUT)
         for document, (a, b), corpus in zip(inputs, bounds, table["corpus"].to_pylist(), strict=True)
@@ -208,15 +214,26 @@ def fit_net(table: pa.Table, chosen: Bools, settings: NetSettings, log: bool = F
     with torch.random.fork_rng():  # dropout and initial weights use torch's global generator
         torch.manual_seed(settings.seed)
         net = Net(len(vocabulary), settings)
-        _descend(net, examples, forms_of(table), settings, rng, generator, log)
-    return export(net, vocabulary)
+        name = int(np.searchsorted(vocabulary, NAME)) + SPECIAL
+        _descend(net, examples, forms_of(table), name, settings, rng, generator, log)
+    return export(net, vocabulary, None if settings.marks_only else ("en",))
 
 
-def _vocabulary(reading: Reading, least: int) -> npt.NDArray[np.uint64]:
-    """Return the hashes of frequent words without names, since those of one show are useless for others."""
-    words, counts = np.unique(reading.tokens.surface, return_counts=True)
-    frequent: npt.NDArray[np.uint64] = words[counts >= least]
+def _vocabulary(reading: Reading, settings: NetSettings) -> npt.NDArray[np.uint64]:
+    """Return the hashes of frequent words without names, since those of one show are useless for others; or of what is
+    no word.
+    """
+    tokens = reading.tokens
+    chosen = (tokens.kind == MARK) | np.isin(tokens.surface, (NAME, NUMBER)) | (not settings.marks_only)
+    words, counts = np.unique(tokens.surface[chosen], return_counts=True)
+    frequent: npt.NDArray[np.uint64] = words[counts >= settings.least]
     return frequent
+
+
+def _without_capitals(inputs: NetInputs, name: int) -> NetInputs:
+    """Return a document as a script without capitals has it; `name` is the row of names."""
+    cases = np.where(inputs.cases > 0, (inputs.cases - 1) // CASES * CASES + 1 + OTHER_CASE, 0)
+    return replace(inputs, words=np.where(inputs.words == name, 1, inputs.words), cases=cases)
 
 
 def _shuffled(rows: list[int], examples: list[Example], size: int, rng: np.random.Generator) -> list[Example]:
@@ -235,6 +252,7 @@ def _descend(
     net: Net,
     examples: list[Example],
     forms: Mapping[str, list[list[int]]],
+    name: int,
     settings: NetSettings,
     rng: np.random.Generator,
     generator: torch.Generator,
@@ -261,6 +279,11 @@ def _descend(
                 for example in batch
             ]
             inputs = [replace(each.inputs, evidence=rows) for each, rows in zip(batch, seen, strict=True)]
+            if settings.marks_only:
+                hidden = rng.random(len(inputs)) < _WITHOUT_CAPITALS
+                inputs = [
+                    _without_capitals(each, name) if bare else each for each, bare in zip(inputs, hidden, strict=True)
+                ]
             label = torch.from_numpy(np.concatenate([example.label for example in batch]))
             weight = torch.from_numpy(np.concatenate([example.weight for example in batch]))
             logits = net(inputs, settings.unknown_words, generator)
@@ -277,7 +300,7 @@ def _descend(
             print(f"pass {number + 1} of {settings.epochs}: loss {total / len(batches):.4f}", flush=True)  # noqa: T201
 
 
-def export(net: Net, vocabulary: npt.NDArray[np.uint64]) -> NetScorer:
+def export(net: Net, vocabulary: npt.NDArray[np.uint64], languages: tuple[str, ...] | None = ("en",)) -> NetScorer:
     """Return the scorer with the rounded weights of a network: word embeddings in 8 bits, all others in 16."""
     words = net.words.weight.detach().numpy()
     scale = np.maximum(np.abs(words).max(axis=0), 1e-6) / 127
@@ -292,4 +315,4 @@ def export(net: Net, vocabulary: npt.NDArray[np.uint64]) -> NetScorer:
         # In C order, as when read from a file, since the rounding of sums depends on the layout.
         weights[f"{name}.weight"] = joined.astype(np.float16, order="C")
         weights[f"{name}.bias"] = layer.bias.detach().numpy().astype(np.float16)
-    return NetScorer(weights, vocabulary)
+    return NetScorer(weights, vocabulary, languages)

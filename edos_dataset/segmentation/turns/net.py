@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from edos_dataset.arrays import Bools, Doubles, Floats, Hashes, Ints, unnest
 from edos_dataset.encoders.folders import identify, pack, read_folder, usable, write_folder
@@ -60,6 +61,9 @@ PLACES[[INSIDE, OUTSIDE, UNKNOWN]] = range(BINS - 3, BINS)
 OF_TIME = np.array([name.split(".")[0] in ("timing", "density") for name in EVIDENCE])
 """Which pieces of evidence come from times, bool [len(EVIDENCE)]."""
 
+OF_WORDS = np.array([name == "talk.person" for name in EVIDENCE])
+"""Which pieces of evidence need words of English, bool [len(EVIDENCE)]."""
+
 UNKNOWN_ROWS = PLACES[UNKNOWN] + BINS * np.arange(len(EVIDENCE))
 """Rows of the embedding of evidence for unknown values, int64 [len(EVIDENCE)]."""
 
@@ -83,15 +87,18 @@ class NetInputs:
     evidence: Ints
 
 
-def evidence_rows(reading: Reading, rhythm: bool = False) -> Ints:
+def evidence_rows(reading: Reading, rhythm: bool = False, words: bool = True) -> Ints:
     """Return the rows of the embedding of evidence for each sentence, int64 [sentences, len(EVIDENCE)].
 
     Args:
         reading: the documents.
         rhythm: treat the times of a document without a rhythm as unknown (`without_rhythm`).
+        words: use the evidence that needs words of English.
     """
     columns = [PLACES[reading.evidence[name].astype(np.int64)] + BINS * at for at, name in enumerate(EVIDENCE)]
     rows = np.stack(columns, axis=1)
+    if not words:
+        rows[:, OF_WORDS] = UNKNOWN_ROWS[OF_WORDS]
     if not rhythm:
         return rows
     hidden = np.repeat(without_rhythm(reading.table), np.diff(reading.offsets))
@@ -119,20 +126,21 @@ def without_rhythm(table: pa.Table) -> Bools:
     return np.array(equal, bool)
 
 
-def read_inputs(reading: Reading, vocabulary: Hashes, rhythm: bool = False) -> Iterator[NetInputs]:
+def read_inputs(reading: Reading, vocabulary: Hashes, rhythm: bool = False, words: bool = True) -> Iterator[NetInputs]:
     """Yield the network's input for each document.
 
     Args:
         reading: the documents.
         vocabulary: hashes of lower-case words (`tokens.Tokens.surface`), ascending.
         rhythm: as for `evidence_rows`.
+        words: as for `evidence_rows`.
     """
-    tokens, offsets, seen = reading.tokens, reading.offsets, evidence_rows(reading, rhythm)
+    tokens, offsets, seen = reading.tokens, reading.offsets, evidence_rows(reading, rhythm, words)
     place = np.searchsorted(vocabulary, tokens.surface)
     known = np.r_[vocabulary, np.uint64(0)][place] == tokens.surface
     opens = np.zeros(len(place) + 1, np.int64)
     opens[tokens.offsets[:-1]] = 1  # of an empty sentence this marks the next one, which begins there anyway
-    words = np.where(known, place + SPECIAL, 1)
+    rows = np.where(known, place + SPECIAL, 1)
     cases = 1 + tokens.case + CASES * opens[:-1]
     for begin, end in pairwise(offsets.tolist()):
         bounds = tokens.offsets[begin : end + 1]
@@ -140,7 +148,7 @@ def read_inputs(reading: Reading, vocabulary: Hashes, rhythm: bool = False) -> I
         where += np.repeat(np.arange(1, end - begin + 1), np.diff(bounds))
         length = bounds[-1] - bounds[0] + end - begin + 1
         padded = np.zeros((2, length), np.int64)
-        padded[0, where], padded[1, where] = words[bounds[0] : bounds[-1]], cases[bounds[0] : bounds[-1]]
+        padded[0, where], padded[1, where] = rows[bounds[0] : bounds[-1]], cases[bounds[0] : bounds[-1]]
         yield NetInputs(padded[0], padded[1], bounds - bounds[0] + np.arange(end - begin + 1), seen[begin:end])
 
 
@@ -152,13 +160,14 @@ class NetScorer:
         weights: the parameters by name, as exported by `Net` in training/turns/net_fit.py; embeddings are int8 with a
             scale per column, the others float16.
         vocabulary: uint64 [words], hashes of the words that have an embedding, ascending.
-        languages: ISO 639-1 codes of the languages that it was trained on.
+        languages: ISO 639-1 codes of the languages that it was trained on; None for one whose vocabulary is marks
+            alone, which scores documents in any language.
         record: how it was made: data, metrics, licences.
     """
 
     weights: dict[str, npt.NDArray[Any]]
     vocabulary: Hashes
-    languages: tuple[str, ...] = ("en",)
+    languages: tuple[str, ...] | None = ("en",)
     record: dict[str, Any] = field(default_factory=dict)
     _full: dict[str, Floats] = field(init=False, repr=False, default_factory=dict)
 
@@ -175,8 +184,9 @@ class NetScorer:
         # C order, as in the files: products of arrays in another memory layout differ in the last bit.
         self._full.update({name: value.astype(np.float32, order="C") for name, value in self.weights.items()})
         self._full["words"] *= self._full.pop("words_scale")
-        if not self.languages or not all(isinstance(language, str) for language in self.languages):
-            raise ValueError(f"languages must be codes, one at least, got {self.languages!r}")
+        known = self.languages
+        if known is not None and not (known and all(isinstance(language, str) for language in known)):
+            raise ValueError(f"languages must be codes, one at least, got {known!r}")
         for name, rows in (("cases", 1 + 2 * CASES), ("evidence", BINS * len(EVIDENCE))):
             if len(self._full[name]) != rows:
                 raise ValueError(f"{name} must have {rows} rows, got {len(self._full[name])}")
@@ -199,12 +209,23 @@ class NetScorer:
 
     def same_turn(self, table: pa.Table) -> Floats:
         """Score every sentence of the documents; see TurnScorer."""
-        return probabilities(self.log_odds(read(table, self.languages[0])))
+        if self.languages:
+            return probabilities(self.log_odds(read(table, self.languages[0])))
+        spoken, lengths = np.array(table["language"].to_pylist(), object), pc.list_value_length(table["sentences"])
+        scores = np.empty(pc.sum(lengths).as_py() or 0, np.float32)
+        for language in dict.fromkeys(spoken.tolist()):  # it decides which capitals are names
+            here = spoken == language
+            own = self.log_odds(read(table.filter(pa.array(here)), language or "en"))
+            scores[np.repeat(here, lengths.to_numpy())] = probabilities(own)
+        return scores
 
     def log_odds(self, reading: Reading) -> Doubles:
         """Return the log-odds of "same turn" of every sentence; NaN for the first of a document."""
         return np.concatenate(
-            [np.zeros(0), *(self._log_odds(document) for document in read_inputs(reading, self.vocabulary, self.wide))]
+            [
+                np.zeros(0),
+                *map(self._log_odds, read_inputs(reading, self.vocabulary, self.wide, self.languages is not None)),
+            ]
         )
 
     def _log_odds(self, document: NetInputs) -> Floats:
@@ -253,7 +274,8 @@ class NetScorer:
         """
         weights, facts, record = read_folder(folder, _FILE)
         with usable(Path(folder) / _FILE):
-            return cls(weights, weights.pop("vocabulary"), tuple(json.loads(facts["languages"])), record)
+            languages = json.loads(facts["languages"])
+            return cls(weights, weights.pop("vocabulary"), languages and tuple(languages), record)
 
     def _packed(self) -> bytes:
         return pack({**self.weights, "vocabulary": self.vocabulary}, {"languages": json.dumps(self.languages)})

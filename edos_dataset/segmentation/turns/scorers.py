@@ -67,6 +67,10 @@ def _scripts(folder: Path = _WEIGHTS / "scripts") -> TurnScorer:
     return NetScorer.load(folder)
 
 
+def _marks(folder: Path = _WEIGHTS / "marks") -> TurnScorer:
+    return NetScorer.load(folder)
+
+
 def _blend(folder: Path = _WEIGHTS) -> TurnScorer:
 
     return BlendScorer.load(folder)
@@ -85,6 +89,7 @@ SCORERS: dict[str, Callable[[], TurnScorer]] = {
     "net": _net,
     "blend": _blend,
     "scripts": _scripts,
+    "marks": _marks,
     "context": _context,
 }
 """The scorers by their names in recipes. Learned ones read their weights when they are made."""

@@ -12,7 +12,6 @@ from edos_dataset.languages import same_language
 from edos_dataset.runs.pipeline import Stage, Unit
 from edos_dataset.schema.tables import MARKED, MARKED_SENTENCE, TURN, TURNS
 from edos_dataset.segmentation.turns.capitals import in_small_letters
-from edos_dataset.segmentation.turns.rules import RuleScorer
 from edos_dataset.segmentation.turns.scorers import SCORERS, TurnScorer, load_scorer, maker
 from edos_dataset.sources.formats import of_scripts, with_speakers
 
@@ -31,8 +30,8 @@ class SegmentTurns(Stage):
     dialogues may be cut there, and only between turns.
 
     Args:
-        scorer: name of a scorer in SCORERS, or a folder with the weights of one; documents in a language that it was
-            not trained on are scored by the rules.
+        scorer: name of a scorer in SCORERS, or a folder with the weights of one.
+        others: the same, for documents in languages that `scorer` was not trained on; one that knows all languages.
         threshold: a sentence continues the turn if its score is at least this, 0 to 1.
         max_pause: seconds of silence after which a turn is over, at most the `gap` of the stage "dialogues".
         least_certainty: a sentence continues the turn only if the certainty of that is at least this, 0 to 1, whatever
@@ -42,6 +41,7 @@ class SegmentTurns(Stage):
     """
 
     scorer: str = "scripts"
+    others: str = "marks"
     threshold: float = 0.5
     max_pause: float = 5.0
     least_certainty: float = 0.0
@@ -53,8 +53,9 @@ class SegmentTurns(Stage):
 
     def __post_init__(self) -> None:
         """Check the parameters."""
-        if self.scorer not in SCORERS:
-            maker(self.scorer)  # weights are not read before `check`
+        for name in (self.scorer, self.others):
+            if name not in SCORERS:
+                maker(name)  # weights are not read before `check`
         if not 0 <= self.threshold <= 1:
             raise ValueError(f"threshold is {self.threshold}, but scores lie between 0 and 1")
         if not self.max_pause >= 0:
@@ -64,12 +65,19 @@ class SegmentTurns(Stage):
             raise ValueError(f"message_pause must be at least 0 seconds, got {self.message_pause}")
 
     def check(self) -> None:
-        """Read the scorer's weights."""
+        """Read the scorers' weights.
+
+        Raises:
+            ValueError: one cannot be read, or `others` does not know all languages.
+        """
         load_scorer(self.scorer)
+        if load_scorer(self.others).languages is not None:
+            raise ValueError(f"others is {self.others!r}, which does not know all languages: give 'marks' or 'rules'")
 
     def inputs(self) -> dict[str, str]:
-        """Return the hash of the scorer's weights."""
-        return {"scorer": load_scorer(self.scorer).identity}
+        """Return the hashes of the scorers' weights, of `others` if `scorer` does not know all languages."""
+        names = ("scorer", "others") if load_scorer(self.scorer).languages else ("scorer",)
+        return {name: load_scorer(getattr(self, name)).identity for name in names}
 
     def records(self) -> dict[str, dict[str, Any]]:
         """Return the record of how the scorer was made, by its name; nothing for the rules."""
@@ -92,7 +100,7 @@ class SegmentTurns(Stage):
         lengths = pc.list_value_length(table["sentences"]).to_numpy()
         scores = np.empty(lengths.sum(), np.float32)
         scores[np.repeat(judged, lengths)] = scorer.same_turn(table.filter(pa.array(judged)))
-        scores[np.repeat(~judged, lengths)] = RuleScorer().same_turn(table.filter(pa.array(~judged)))
+        scores[np.repeat(~judged, lengths)] = load_scorer(self.others).same_turn(table.filter(pa.array(~judged)))
         return scores
 
     def begins(self, table: pa.Table, scores: np.ndarray) -> np.ndarray:

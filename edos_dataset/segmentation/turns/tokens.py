@@ -24,6 +24,9 @@ _CURLY = str.maketrans("’", "'")
 NAME = np.uint64(hash64("<name>"))
 """Hash that replaces masked names."""
 
+NUMBER = np.uint64(hash64("0"))
+"""Hash of every number."""
+
 _LONGEST_WORD = 40  # characters that are looked up
 WORD, MARK = 0, 1
 LOWER, CAPITALISED, OTHER_CASE = 0, 1, 2
@@ -111,8 +114,7 @@ def _describe(text: str, form: str | None, language: str) -> tuple[int, int, int
         small = text.lower()
         return hash64(small), hash64(_lemma(small, language)), WORD, case
     if form == "number":
-        code = hash64("0")
-        return code, code, WORD, OTHER_CASE
+        return int(NUMBER), int(NUMBER), WORD, OTHER_CASE
     code = hash64("..." if form == "trail" and text[0] in ".…" else text[:2])
     return code, code, MARK, OTHER_CASE
 

@@ -216,11 +216,32 @@ def test_the_rules_score_what_the_scorer_cannot(
     table = table.set_column(
         table.column_names.index("language"), SENTENCES.field("language"), pa.array(["en_GB", "de", None])
     )
-    stage = SegmentTurns(scorer="pairs")
+    stage = SegmentTurns(scorer="pairs", others="rules")
     scorers = [Pairs() if sign == "1" else RuleScorer() for sign in learned]
     expected = np.concatenate([scorer.same_turn(table.slice(row, 1)) for row, scorer in enumerate(scorers)])
     assert np.array_equal(stage.score(table), expected, equal_nan=True)
     assert stage.score(table).dtype == np.float32
+
+
+def test_marks_score_documents_of_all_languages_each_in_its_own() -> None:
+    """German capitalises nouns, so that they are no names there."""
+    german = ["Ist das Haus schön?", "Das Haus ist alt.", "Wer wohnt im Haus?", "Niemand."]
+    table = sentences_table(german, ["Qui est là ?", "Moi."], german)
+    languages = pa.array(["de", "fr", None])
+    table = table.set_column(table.column_names.index("language"), SENTENCES.field("language"), languages)
+    scores = SegmentTurns(scorer="scripts").score(table)
+    marks = turns.load_scorer("marks")
+    assert marks.languages is None
+    assert np.array_equal(scores[:6], marks.same_turn(table.slice(0, 2)), equal_nan=True)
+    assert np.array_equal(scores[:4], marks.same_turn(table.slice(0, 1)), equal_nan=True)
+    assert np.isnan(scores[[0, 4, 6]]).all() and not np.isnan(np.delete(scores, [0, 4, 6])).any()
+    assert not np.array_equal(marks.same_turn(table)[:4], marks.same_turn(table)[6:], equal_nan=True)
+
+
+def test_the_scorer_of_other_languages_knows_all() -> None:
+    with pytest.raises(ValueError, match="others is 'blend', which does not know all languages: give 'marks' or"):
+        SegmentTurns(others="blend").check()
+    assert SegmentTurns(others="rules").fingerprint() != SegmentTurns().fingerprint()
 
 
 def test_the_stage_parts_where_it_says_that_turns_begin() -> None:

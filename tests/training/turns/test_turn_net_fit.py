@@ -8,9 +8,11 @@ import pytest
 import torch
 
 from edos_dataset.segmentation.turns.evidence import UNKNOWN, read
-from edos_dataset.segmentation.turns.net import BINS, EVIDENCE, PLACES, NetScorer, read_inputs
+from edos_dataset.segmentation.turns.net import BINS, CASES, EVIDENCE, PLACES, SPECIAL, NetScorer, read_inputs
+from edos_dataset.segmentation.turns.tokens import NAME, OTHER_CASE
 from edos_dataset.text import hash64
 from labelled_films import flat, labelled
+from training.train_turn_segmenter import enciphered
 from training.turns import boundaries as passes
 from training.turns import net_fit as training
 
@@ -63,7 +65,7 @@ def odd_documents():
 
 
 def random_network(table):
-    vocabulary = training._vocabulary(read(table, "en"), 2)
+    vocabulary = training._vocabulary(read(table, "en"), replace(SMALL, least=2))
     with torch.random.fork_rng():
         torch.manual_seed(3)
         net = training.Net(len(vocabulary), SMALL).eval()
@@ -160,10 +162,34 @@ def test_vocabulary_is_of_frequent_words_that_are_no_names():
     rows = labelled(films(1), sentences=3).to_pylist()
     for line, text in zip(rows[0]["sentences"], texts, strict=True):
         line["text"] = text
-    found = training._vocabulary(read(pa.Table.from_pylist(rows, schema=labelled(films(1)).schema), "en"), 2)
+    reading = read(pa.Table.from_pylist(rows, schema=labelled(films(1)).schema), "en")
+    found = training._vocabulary(reading, replace(SMALL, least=2))
     assert {hash64("then"), hash64(".")} < set(found.tolist())
     assert hash64("anna") not in found and len(found) == 3, "the third stands for all names"
     assert (np.diff(found) > 0).all()
+
+
+def test_a_scorer_of_marks_reads_no_words(tmp_path):
+    table = labelled(films(6))
+    learned = training.fit_net(table, everything(table), replace(FEW, marks_only=True, least=1))
+    assert learned.languages is None and len(learned.vocabulary) < 10 and hash64(".") in learned.vocabulary
+    table = odd_documents()
+    scores = learned.same_turn(table)
+    assert np.array_equal(learned.same_turn(enciphered(table)), scores, equal_nan=True)
+    assert np.nanstd(scores) > 0
+    learned.save(tmp_path)
+    assert NetScorer.load(tmp_path).languages is None and NetScorer.load(tmp_path).identity == learned.identity
+
+
+def test_a_script_without_capitals_has_no_names():
+    table = odd_documents()
+    vocabulary = training._vocabulary(read(table, "en"), replace(SMALL, least=1, marks_only=True))
+    name = int(np.searchsorted(vocabulary, NAME)) + SPECIAL
+    for document in read_inputs(read(table, "en"), vocabulary):
+        bare = training._without_capitals(document, name)
+        assert not (bare.words == name).any() and np.array_equal(bare.words == 0, document.words == 0)
+        assert {int(case) for case in bare.cases} <= {0, 1 + OTHER_CASE, 1 + CASES + OTHER_CASE}
+        assert np.array_equal(bare.cases > CASES, document.cases > CASES), "where sentences begin is still seen"
 
 
 def test_hidden_words_are_unknown_ones():
