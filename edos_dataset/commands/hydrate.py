@@ -162,9 +162,10 @@ def _check_scorers(stages: Sequence[Stage], labels: Path) -> None:
     untrusted input, so models that it names are neither loaded nor downloaded.
     """
     for stage in stages:
-        if isinstance(stage, SegmentTurns) and stage.scorer not in SCORERS:
+        named = (stage.scorer, stage.others) if isinstance(stage, SegmentTurns) else ()
+        for scorer in (name for name in named if name not in SCORERS):
             raise ValueError(
-                f"{labels / RECIPE} finds turns by weights in {stage.scorer!r}, which do not ship with this package: "
+                f"{labels / RECIPE} finds turns by weights in {scorer!r}, which do not ship with this package: "
                 f"models that others name are not read; only labels made by {', '.join(SCORERS)} can be hydrated"
             )
 

@@ -47,6 +47,7 @@ def test_the_papers_differ_in_what_is_told() -> None:
         "sentences.name_all": False,
         "films.share": None,
         "turns.scorer": "svm",
+        "turns.others": "rules",
         "dialogues.price_of_error": None,
         "dialogues.gap": 5.0,
         "dialogues.scenes": None,

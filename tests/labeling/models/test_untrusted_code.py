@@ -141,9 +141,10 @@ def test_hydrate_reads_and_fetches_no_model_of_others(tmp_path, monkeypatch):
     assert labelling(parse_recipe(recipe, "theirs", KNOWN), shipped_only=True) == [] and asked == []
     monkeypatch.setattr("edos_dataset.segmentation.turns.scorers.load_scorer", asked.append)
     (tmp_path / "net.safetensors").write_bytes(b"")
-    turns = parse_recipe(f"stages:\n- turns: {{scorer: {tmp_path}}}\n", "theirs", KNOWN)
-    with pytest.raises(ValueError, match="models that others name are not read"):
-        hydrate._check_scorers(turns, Path("labels"))
+    for name in ("scorer", "others"):
+        turns = parse_recipe(f"stages:\n- turns: {{{name}: {tmp_path}}}\n", "theirs", KNOWN)
+        with pytest.raises(ValueError, match="models that others name are not read"):
+            hydrate._check_scorers(turns, Path("labels"))
     hydrate._check_scorers([SegmentTurns()], Path("labels"))
     assert asked == []
 
