@@ -87,9 +87,7 @@ def stream_answer(writer: Writer, job: Job, decoding: Decoding) -> Iterator[Text
     drawing = stream_sample(
         writer.model,
         generators=[_generator(decoding.seed, one, 0)],
-        top_p=decoding.top_p,
-        temperature=decoding.temperature,
-        top_k=decoding.top_k,
+        **_sampling(decoding),
         **_settings(writer, [one], decoding, most),
     )
     while True:
@@ -114,14 +112,17 @@ def _settings(writer: Writer, jobs: Sequence[Job], decoding: Decoding, max_token
     return shared | {"max_tokens": max_tokens, "block": decoding.blocked, "never": writer.never}
 
 
+def _sampling(decoding: Decoding) -> dict[str, Any]:
+    """Return the arguments that `nucleus_sample` and `stream_sample` share, but for the generators."""
+    return {"top_p": decoding.top_p, "temperature": decoding.temperature, "top_k": decoding.top_k}
+
+
 def _drawn(writer: Writer, jobs: Sequence[Job], decoding: Decoding, max_tokens: int) -> list[list[Answer]]:
     generators = [_generator(decoding.seed, job, index) for job in jobs for index in range(job.wanted)]
     drawn = nucleus_sample(
         writer.model,
         generators=generators,
-        top_p=decoding.top_p,
-        temperature=decoding.temperature,
-        top_k=decoding.top_k,
+        **_sampling(decoding),
         **_settings(writer, [job for job in jobs for _ in range(job.wanted)], decoding, max_tokens),
     )
     rows = [number for number, job in enumerate(jobs) for _ in range(job.wanted)]

@@ -1,6 +1,6 @@
 """The input and the loss of each kind of model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -210,20 +210,28 @@ def prompt_pairs(table: pa.Table, tokenizer: PreTrainedTokenizerBase, form: Prom
             labels += [0, known[turn] or 0]
             words += [0, len(texts[turn].split())]
             places += [turn - 1, turn]
-    lengths = np.array([len(row) for row in rows], np.int64)
-    count = np.arange(0, len(rows), 2)
+    first = range(0, len(rows), 2)
+    columns = {"before": [0] * len(rows), "places": places, "labels": labels, "words": words}
+    return _packed(rows, columns | {"first": first, "answer": [row + 1 for row in first]}, max_tokens, left_out)
+
+
+_TYPES = {
+    **{"before": np.int16, "places": np.int32, "labels": np.int8, "words": np.int32},
+    **{"first": np.int64, "answer": np.int64},
+}
+
+
+def _packed(turns: Sequence[list[int]], columns: Mapping[str, Sequence[int]], max_tokens: int, too_long: int) -> Pairs:
+    """Return `Pairs` of the tokens of their turns and the columns in _TYPES; `too_long` answers were left out."""
+    lengths = np.array([len(turn) for turn in turns], np.int64)
+    arrays: dict[str, Any] = {name: np.array(columns[name], kind) for name, kind in _TYPES.items()}
     return Pairs(
-        tokens=np.array([each for row in rows for each in row], np.int32),
+        tokens=np.array([each for turn in turns for each in turn], np.int32),
         bounds=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        before=np.zeros(len(rows), np.int16),
-        turn_of=np.repeat(np.arange(len(rows), dtype=np.int32), lengths),
-        places=np.array(places, np.int32),
-        labels=np.array(labels, np.int8),
-        words=np.array(words, np.int32),
-        first=count,
-        answer=count + 1,
+        turn_of=np.repeat(np.arange(len(turns), dtype=np.int32), lengths),
         max_tokens=max_tokens,
-        left_out={"answer too long": left_out, "history too long": 0},
+        left_out={"answer too long": too_long, "history too long": 0},
+        **arrays,
     )
 
 
@@ -249,20 +257,8 @@ def dialogue_pairs(table: pa.Table, tokenizer: PreTrainedTokenizerBase, form: Pr
         labels += [label or 0 for label in known[:count]]
         words += [0] * (count - 1) + [sum(len(text.split()) for text in texts[1:count])]
         places += range(count)
-    lengths = np.array([len(turn) for turn in turns], np.int64)
-    return Pairs(
-        tokens=np.array([each for turn in turns for each in turn], np.int32),
-        bounds=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-        before=np.array(before, np.int16),
-        turn_of=np.repeat(np.arange(len(turns), dtype=np.int32), lengths),
-        places=np.array(places, np.int32),
-        labels=np.array(labels, np.int8),
-        words=np.array(words, np.int32),
-        first=np.array(first, np.int64),
-        answer=np.array(answer, np.int64),
-        max_tokens=max_tokens,
-        left_out={"answer too long": left_out, "history too long": 0},
-    )
+    columns = {"before": before, "places": places, "labels": labels, "words": words, "first": first, "answer": answer}
+    return _packed(turns, columns, max_tokens, left_out)
 
 
 def _lines(
