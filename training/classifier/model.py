@@ -218,7 +218,9 @@ def add_adapters(encoder: nn.Module, rank: int, dropout: float) -> None:
     inject_adapter_in_model(settings, encoder)
     for module in encoder.modules():
         if isinstance(module, BaseTunerLayer):
-            module.cast_input_dtype_enabled = False  # autocast does it; otherwise from half to single and back
+            cast(
+                Any, module
+            ).cast_input_dtype_enabled = False  # autocast does it; otherwise from half to single and back
 
 
 @contextmanager

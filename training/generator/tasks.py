@@ -196,8 +196,7 @@ def prompt_pairs(table: pa.Table, tokenizer: PreTrainedTokenizerBase, form: Prom
     rows: list[list[int]] = []
     labels, words, places = [], [], []
     left_out = 0
-    columns = zip(table["texts"].to_pylist(), table["labels"].to_pylist(), strict=True)
-    for texts, known in columns:
+    for texts, known in zip(table["texts"].to_pylist(), table["labels"].to_pylist(), strict=True):
         given = None if form.labels == "none" else known
         said = tokenizer([f" {' '.join(text.split())}" for text in texts], add_special_tokens=False)["input_ids"]
         for turn in range(1, len(texts)):

@@ -109,10 +109,7 @@ def load_corpus(sources: Mapping[str, float], folder: Path, cache: Path | None, 
             examples = read_frequent(FREQUENT)
             corpus.train[name] = [_last(*each) for each in zip(examples.dialogues, examples.targets, strict=True)]
         elif name == NOTES:
-            notes = [[_of_note(each) for each in read_notes(folder, held_out=held)] for held in (False, True)]
-            corpus.train[name], corpus.held[name] = notes
-            corpus.files[f"notes/{LEXICON.name}"] = LEXICON
-            corpus.apart[name] = [text for each in corpus.held[name] for text in taught_texts(each)]
+            _read_notes(folder, corpus)
         elif name in SOURCES:
             _read_set(name, name in sources, folder, corpus)
     if short is not None:
@@ -160,6 +157,13 @@ def _last_labelled(part: Part) -> list[Taught]:
 
 def _last(turns: Sequence[str], values: Floats) -> Taught:
     return Taught(tuple(turns), (*[None] * (len(turns) - 1), Target(values, Kind.SHARES)))
+
+
+def _read_notes(folder: Path, corpus: Corpus) -> None:
+    train, held = ([_of_note(each) for each in read_notes(folder, held_out)] for held_out in (False, True))
+    corpus.train[NOTES], corpus.held[NOTES] = train, held
+    corpus.files[f"notes/{LEXICON.name}"] = LEXICON
+    corpus.apart[NOTES] = [text for each in held for text in taught_texts(each)]
 
 
 def _of_note(noted: Noted) -> Taught:

@@ -82,14 +82,13 @@ class ContextClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-call
     ) -> None:
         if not isinstance(projected, bool):
             raise ValueError(f"projected must be true or false, got {projected!r}")
+        ranges: dict[str, tuple[object, int, int]]
         ranges = {"context_layers": (context_layers, 0, 100), "context_heads": (context_heads, 1, _MOST)}
         ranges |= {"window": (window, 0, 1_000), "turn_tokens": (turn_tokens, 3, _MOST)}
         ranges |= {"max_tokens": (max_tokens, 3, _MOST), "separators": (separators, 1, _MOST)}
         ranges |= {} if context_width is None else {"context_width": (context_width, 1, _MOST)}
         ids = {"separator_id": separator_id, "start_id": start_id, "padding_id": padding_id}
-        for name, (value, least, most) in (ranges | {name: (value, 0, _MOST) for name, value in ids.items()}).items():
-            if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-                raise ValueError(f"{name} must be a whole number from {least} to {most:,}, got {value!r}")
+        _check_ranges(ranges | {name: (value, 0, _MOST) for name, value in ids.items()})
         if not is_number(dropout) or not 0 <= dropout < 1:
             raise ValueError(f"dropout must be a number, at least 0 and below 1, got {dropout!r}")
         self.encoder = encoder or {"model_type": "bert"}
@@ -114,6 +113,13 @@ class ContextClassifierConfig(PretrainedConfig):  # type: ignore[no-untyped-call
     def context(self) -> int | None:
         """Number of earlier turns that the answer uses: 0 for the turn alone, None for all."""
         return 0 if self.answers[self.answer]["sees"] == "turn" else None
+
+
+def _check_ranges(settings: dict[str, tuple[object, int, int]]) -> None:
+    """Raise ValueError if a setting, given as its value, least and most, is no whole number in that range."""
+    for name, (value, least, most) in settings.items():
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise ValueError(f"{name} must be a whole number from {least} to {most:,}, got {value!r}")
 
 
 class ContextClassifier(ContextNetwork, PreTrainedModel):  # type: ignore[no-untyped-call]

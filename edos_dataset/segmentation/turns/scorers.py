@@ -142,8 +142,8 @@ class Part(Protocol):
     """A learned scorer that can be part of a blend."""
 
     @property
-    def languages(self) -> tuple[str, ...]:
-        """ISO 639-1 codes of the languages that it was trained on."""
+    def languages(self) -> tuple[str, ...] | None:
+        """ISO 639-1 codes of the languages that it was trained on; None for all."""
         ...
 
     @property
@@ -173,13 +173,13 @@ class BlendScorer:
         if not self.languages:
             raise ValueError(
                 "the scorers of a blend know no language in common: "
-                + " and ".join(", ".join(part.languages) for part in self.parts)
+                + " and ".join(", ".join(part.languages or ()) for part in self.parts)
             )
 
     @property
     def languages(self) -> tuple[str, ...]:
         """The languages that all parts support."""
-        first, *others = (part.languages for part in self.parts)
+        first, *others = (part.languages for part in self.parts if part.languages is not None)
         return tuple(language for language in first if all(language in known for known in others))
 
     @property
