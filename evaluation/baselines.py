@@ -182,6 +182,7 @@ def parse_arguments() -> argparse.Namespace:
         "--cache", type=Path, help="folder in which the embeddings for finding near-duplicates are cached"
     )
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".json"))
+    parser.add_argument("--add", action="store_true", help="keep the other rows of the file --out")
     arguments = parser.parse_args()
     if arguments.data_dir is None:
         parser.error(
@@ -199,6 +200,9 @@ def main() -> None:
         "date": date.today().isoformat(),
         "seed": SEED,
     }
+    known = json.loads(arguments.out.read_text(encoding="utf-8")) if arguments.add else None
+    if known:
+        report["command"] = f"{known['command']} && {report['command']}"
     fasttexts = [f"{each.name} {each.version}" for each in distributions() if each.name.startswith("fasttext")]
     report["versions"] = {name: version(name) for name in ("numpy", "scikit-learn")} | {
         "fasttext": ", ".join(fasttexts)
@@ -217,6 +221,12 @@ def main() -> None:
                 sys.exit(f"error: {error}")
             results += [row for name in arguments.labelers if (row := ask_labeler(name, task, data.test))]
             sizes = {name: len(getattr(data, name)) for name in ("train", "validation", "test")}
+            if known:
+                before = known[task]
+                if sizes != {name: before[name] for name in sizes}:
+                    sys.exit(f"error: {arguments.out} was measured on other data: measure all rows, without --add")
+                again = {row["method"] for row in results}
+                results = [*(row for row in before["results"] if row["method"] not in again), *results]
             report[task] = {**sizes, "results": results}
             show(task, results, len(data.test))
     write_text(arguments.out, json.dumps(report, indent=1) + "\n")

@@ -229,6 +229,23 @@ def evaluate(labelers: Mapping[str, Labeler], sets: Sequence[HeldOut], cache: Pa
     return content
 
 
+def added(content: Mapping[str, Any], record: Path) -> dict[str, Any]:
+    """Return the content with the figures of other models in a record of earlier measurements on the same sets.
+
+    Raises:
+        ValueError: the record has other sets, or other turns in one of them.
+    """
+    known = json.loads(record.read_text(encoding="utf-8"))
+    sets: dict[str, Any] = {}
+    for name in {**known["sets"], **content["sets"]}:
+        mine, theirs = (each["sets"].get(name, {}) for each in (content, known))
+        results = {**theirs.get("results", {}), **mine.get("results", {})}
+        if {**mine, "results": {}} != {**theirs, "results": {}}:
+            raise ValueError(f"{record} has other turns of the set {name!r}: measure all its models, without --add")
+        sets[name] = {**mine, "results": results}
+    return {"models": {**known["models"], **content["models"]}, "sets": sets}
+
+
 def write_report(content: Mapping[str, Any], folder: Path, command: str) -> None:
     """Write `domain.json`, `report.md` and the charts into a folder, which is created if needed; each is written
     atomically.
@@ -272,6 +289,7 @@ def parse_arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--cache", type=Path, help="folder in which embeddings and predictions are cached")
     parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(""), metavar="DIR")
+    parser.add_argument("--add", action="store_true", help="keep the figures of other models in --out")
     arguments = parser.parse_args(given)
     if arguments.data_dir is None and arguments.sets:
         parser.error("--data-dir is missing and EDOS_DATA_DIR is not set: name the folder of the data sets")
@@ -297,6 +315,9 @@ def main(given: Sequence[str] | None = None) -> None:
             sets = [read_set(name, arguments.data_dir, arguments.cache) for name in arguments.sets]
             sets += [read_labelled_file(path) for path in arguments.labelled]
             content = evaluate(labelers, sets, arguments.cache)
+            if arguments.add:
+                content = added(content, arguments.out / "domain.json")
+            command[3:3] = [name for name in content["models"] if name not in arguments.models]
             write_report(content, arguments.out, " ".join(command))
         except (OSError, ValueError, ModuleNotFoundError) as error:
             sys.exit(f"error: {error}")

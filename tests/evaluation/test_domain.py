@@ -236,3 +236,18 @@ def test_report(folder, labeler):
     assert len(labeler.asked) == asked, "all was in the cache"
     for each in (folder / "report").iterdir():
         assert each.read_bytes() == (folder / "again" / each.name).read_bytes()
+
+
+def test_a_model_is_added_to_those_that_were_measured_before(tmp_path, monkeypatch, labeler):
+    file = tmp_path / "own.csv"
+    file.write_text("text,label\nWow!,surprised\nOh.,sad\n")
+    monkeypatch.setattr(domain, "load_labeler", lambda name: labeler)
+    command = ["--sets", "--labelled", str(file), "--out", str(tmp_path / "out")]
+    domain.main(["--models", "one", *command])
+    domain.main(["--models", "two", *command, "--add"])
+    content = json.loads((tmp_path / "out" / "domain.json").read_text())
+    assert list(content["models"]) == list(content["sets"]["own"]["results"]) == ["one", "two"]
+    assert "--models one two --sets" in content["command"]
+    file.write_text("text,label\nWow!,surprised\n")
+    with pytest.raises(SystemExit, match="has other turns of the set 'own': measure all its models"):
+        domain.main(["--models", "two", *command, "--add"])
