@@ -200,36 +200,41 @@ def main() -> None:
         "date": date.today().isoformat(),
         "seed": SEED,
     }
-    known = json.loads(arguments.out.read_text(encoding="utf-8")) if arguments.add else None
-    if known:
-        report["command"] = f"{known['command']} && {report['command']}"
     fasttexts = [f"{each.name} {each.version}" for each in distributions() if each.name.startswith("fasttext")]
     report["versions"] = {name: version(name) for name in ("numpy", "scikit-learn")} | {
         "fasttext": ", ".join(fasttexts)
     }
-    with limit_threads(1):
-        try:
+    try:
+        known = json.loads(arguments.out.read_text(encoding="utf-8")) if arguments.add else {}
+        with limit_threads(1):
             for name in arguments.labelers:
                 check_labeler(load_labeler(name))
-        except (OSError, ValueError, ModuleNotFoundError) as error:
-            sys.exit(f"error: {error}")
-        for task in arguments.tasks:
-            try:
-                data = load_data(ClassifierRecipe(task=task, frequent_turns=0), arguments.data_dir, arguments.cache)
-                results = [run(*each) for each in itertools.product(arguments.methods, views(task, data))]
-            except (OSError, ValueError, ModuleNotFoundError) as error:
-                sys.exit(f"error: {error}")
-            results += [row for name in arguments.labelers if (row := ask_labeler(name, task, data.test))]
-            sizes = {name: len(getattr(data, name)) for name in ("train", "validation", "test")}
-            if known:
-                before = known[task]
-                if sizes != {name: before[name] for name in sizes}:
-                    sys.exit(f"error: {arguments.out} was measured on other data: measure all rows, without --add")
-                again = {row["method"] for row in results}
-                results = [*(row for row in before["results"] if row["method"] not in again), *results]
-            report[task] = {**sizes, "results": results}
-            show(task, results, len(data.test))
+            for task in arguments.tasks:
+                report[task] = measure(task, arguments, known.get(task))
+    except (OSError, ValueError, ModuleNotFoundError) as error:
+        sys.exit(f"error: {error}")
+    if known:
+        report = {**known, **report, "command": f"{known['command']} && {report['command']}"}
     write_text(arguments.out, json.dumps(report, indent=1) + "\n")
+
+
+def measure(task: str, arguments: argparse.Namespace, known: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the sizes of a task's splits and the rows of all methods and labelers, after those of an earlier record
+    that were not measured again.
+
+    Raises:
+        ValueError: data are missing, or the record is of other data.
+    """
+    data = load_data(ClassifierRecipe(task=task, frequent_turns=0), arguments.data_dir, arguments.cache)
+    sizes = {name: len(getattr(data, name)) for name in ("train", "validation", "test")}
+    if known and sizes != {name: known[name] for name in sizes}:
+        raise ValueError(f"{arguments.out} was measured on other data: measure all rows, without --add")
+    results = [run(*each) for each in itertools.product(arguments.methods, views(task, data))]
+    results += [row for name in arguments.labelers if (row := ask_labeler(name, task, data.test))]
+    show(task, results, len(data.test))
+    again = {row["method"] for row in results}
+    kept = [row for row in known["results"] if row["method"] not in again] if known else []
+    return {**sizes, "results": [*kept, *results]}
 
 
 if __name__ == "__main__":
