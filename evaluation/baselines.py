@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from datetime import date
 from importlib.metadata import distributions, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from rich.console import Console
@@ -218,7 +218,9 @@ def main() -> None:
     write_text(arguments.out, json.dumps(report, indent=1) + "\n")
 
 
-def measure(task: str, arguments: argparse.Namespace, known: dict[str, Any] | None) -> dict[str, Any]:
+def measure(
+    task: Literal["weak", "dialogue"], arguments: argparse.Namespace, known: dict[str, Any] | None
+) -> dict[str, Any]:
     """Return the sizes of a task's splits and the rows of all methods and labelers, after those of an earlier record
     that were not measured again.
 
