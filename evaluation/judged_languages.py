@@ -6,13 +6,15 @@
     # a reader reads build/read/sheet.txt, and nothing else, and writes verdicts.txt
     python evaluation/judged_languages.py tally --key build/read/key.jsonl --verdicts verdicts.txt
     python evaluation/judged_languages.py reasons --language de --given reasons.txt
+    python evaluation/judged_languages.py weigh --language de --books build/books_de --priors films
 
 `sample` draws turns as evenly from the books as possible, and single sentences of subtitles that the training held out
 (`train_multilingual.py`), and writes the sheet: each turn with its history, and no label at all. The reader names the
 label that they would give, then every other one that a careful reader would let stand. `tally` adds these to
 `judged_languages.jsonl`, which contains no text, replacing those of the same language, and writes the figures to
 `judged_languages.json`. With the answers in sight, `reasons` then adds why each one that the reader did not name is
-wrong; `stands` where it would have been let stand if it had been shown, which is counted apart.
+wrong; `stands` where it would have been let stand if it had been shown, which is counted apart. `weigh` labels the
+judged turns of books once more, with priors, and adds how many of these labels are among the reader's.
 """
 
 import argparse
@@ -28,6 +30,8 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
+from edos_dataset.labeling.models.labelers import load_labeler
+from edos_dataset.labeling.priors import NAMED, priors_of
 from edos_dataset.labels import LABELS, NEUTRAL, parse_label
 from edos_dataset.runs.folder import config_files
 from edos_dataset.runs.shards import write_text
@@ -87,7 +91,7 @@ class Judged:
 
 
 def of_books(run: Path, language: str, number: int, source: random.Random) -> list[Drawn]:
-    """Draw turns of a run of `edos books` as evenly from its books as possible.
+    """Draw turns of a run of `edos books` as evenly from its books as possible; all of them if `number` is 0.
 
     Raises:
         ValueError: there are too few.
@@ -99,7 +103,7 @@ def of_books(run: Path, language: str, number: int, source: random.Random) -> li
         turns.setdefault(row["document_id"], []).extend((BOOKS, row, at) for at in range(len(row["turns"])))
     orders = [source.sample(of, len(of)) for _, of in sorted(turns.items())]
     drawn = [of[place] for place in range(max(map(len, orders), default=0)) for of in orders if place < len(of)]
-    return _first(drawn, number, run)
+    return _first(drawn, number, run) if number else drawn
 
 
 def of_sentences(file: Path, language: str, number: int, source: random.Random) -> list[Drawn]:
@@ -259,6 +263,39 @@ def reasons(arguments: argparse.Namespace) -> None:
     write_text(arguments.judged.with_suffix(".json"), json.dumps(tally(there), indent=1) + "\n")
 
 
+def weigh(arguments: argparse.Namespace) -> None:
+    """Add the figures of a language's turns of books with priors to the figures.
+
+    Raises:
+        ValueError: the run lacks one of the judged turns.
+    """
+    records = [
+        record
+        for record in READING.read(arguments.judged)
+        if record.language == arguments.language and record.pool == BOOKS
+    ]
+    texts: dict[str, list[str]] = {}
+    for _, row, at in of_books(arguments.books, arguments.language, 0, random.Random(0)):
+        turns = [turn["text"] for turn in row["turns"][: at + 1]]
+        texts.setdefault(f"{digest_of(turns[-1]):08x}", turns)
+    if lacking := [record for record in records if record.digest not in texts]:
+        raise ValueError(f"{arguments.books} lacks {len(lacking)} of {len(records)} judged turns: run the same books")
+    labeler = load_labeler(MODEL)
+    dialogues = [texts[record.digest] for record in records]
+    plain = labeler.predict_proba(dialogues)[np.cumsum([len(each) for each in dialogues]) - 1]
+    rows = {"as it is": plain, arguments.priors: priors_of(labeler, arguments.priors)(plain)}
+    figures = json_of(arguments.judged.with_suffix(".json").read_bytes())
+    figures[arguments.language]["books"] = {
+        name: {
+            "turns": len(records),
+            **_shares(records, answers := [LABELS[label] for label in found.argmax(axis=1)]),
+            "neutral": round(answers.count(NEUTRAL) / len(answers), 4),
+        }
+        for name, found in rows.items()
+    }
+    write_text(arguments.judged.with_suffix(".json"), json.dumps(figures, indent=1) + "\n")
+
+
 def _record_of(row: dict[str, Any]) -> Judged:
     return Judged(**row | {"answer": Answer(*row["answer"])})
 
@@ -279,6 +316,12 @@ def _add_steps(steps: "argparse._SubParsersAction[argparse.ArgumentParser]") -> 
     step.set_defaults(step=reasons)
     step.add_argument("--language", required=True)
     step.add_argument("--given", type=Path, required=True, help="a line for each answer that the reader did not name")
+    step.add_argument("--judged", type=Path, default=READING.judged)
+    step = steps.add_parser("weigh", help="label the judged turns of books with priors")
+    step.set_defaults(step=weigh)
+    step.add_argument("--language", required=True)
+    step.add_argument("--books", type=Path, required=True, help="folder that `edos books` wrote")
+    step.add_argument("--priors", default="films", choices=NAMED)
     step.add_argument("--judged", type=Path, default=READING.judged)
 
 

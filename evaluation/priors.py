@@ -7,6 +7,12 @@ how often each label is right in each corpus, and how often each shipped labeler
 probabilities over both corpora, of which each counts half. They are written to `edos_dataset/labeling/priors.json`. On
 the other dialogues the labels with each of the priors are measured, and written to `priors.json`. Run it again whenever
 a labeler is trained or its answers are weighed anew.
+
+    edos books DATA/gutenberg/de --language de --no-labels --out build/books_de  # and es, hu, it, nl, pt
+    python evaluation/priors.py --models multilingual --books build/books_*
+
+`--books` adds the shares of labelers of other languages, as the mean of their probabilities on turns of books, each
+language counting alike; nobody has labelled these. `evaluation/judged_languages.py weigh` measures what they change.
 """
 
 import argparse
@@ -15,10 +21,12 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 
 from edos_dataset.arrays import Bools, Doubles, Floats
 from edos_dataset.encoders.encoder import limit_threads
@@ -26,7 +34,9 @@ from edos_dataset.labeling.models.base import Labeler
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labeling.priors import MEASURED, NAMED, Priors
 from edos_dataset.labels import INTENTS, LABELS, NEUTRAL
+from edos_dataset.runs.folder import config_files
 from edos_dataset.runs.shards import write_text
+from edos_dataset.schema import BOOK_LANGUAGES, books_config
 from evaluation.domain import measure, predict
 from evaluation.domain_sets import HeldOut, read_set
 from training.examples import report as say
@@ -35,6 +45,8 @@ CORPORA = ("films", "crowd")
 MODELS = ("general", "dialogue", "weak", "fast", "linear-weak", "linear-dialogue")
 FIGURES = Path(__file__).with_suffix(".json")
 AS_IT_IS = "as it is"
+TURNS = 1500
+"""Turns of a language from which the shares of a labeler are taken."""
 SMOOTHING = 0.5
 """Turns that are added to those of each label, so that no label is impossible (Jeffreys' prior)."""
 
@@ -93,8 +105,43 @@ def report(labelers: Mapping[str, Labeler], sets: Mapping[str, HeldOut], cache: 
     return shares, figures
 
 
+def of_books(labeler: Labeler, runs: Sequence[Path]) -> Doubles:
+    """Return how often a labeler gives each label, [41], on at most TURNS turns of every run of `edos books`.
+
+    Raises:
+        ValueError: a folder has no dialogues.
+    """
+    means = []
+    for run in runs:
+        splits = [config_files(run, books_config(language)) for language in BOOK_LANGUAGES]
+        paths = [path for of in splits for files in of.values() for path in files]
+        rows = [row for path in paths for row in pq.read_table(path, columns=["dialogue_id", "turns"]).to_pylist()]
+        if not rows:
+            raise ValueError(f"{run} has no dialogues: name folders that `edos books` wrote")
+        rows.sort(key=lambda row: sha256(row["dialogue_id"].encode()).digest())
+        ends = np.cumsum([len(row["turns"]) for row in rows])
+        chosen = [[turn["text"] for turn in row["turns"]] for row in rows[: int(np.searchsorted(ends, TURNS)) + 1]]
+        means.append(labeler.predict_proba(chosen).mean(axis=0, dtype=np.float64))
+        say(f"{run}: {sum(map(len, chosen))} turns")
+    found: Doubles = np.mean(means, axis=0)
+    return found
+
+
 def _named(shares: Doubles) -> dict[str, float]:
     return {label: float(f"{share:.6g}") for label, share in zip(LABELS, shares, strict=True)}
+
+
+def add_shares(chosen: argparse.Namespace) -> None:
+    """Add the shares of labelers on turns of books to the file of the shares."""
+    known = json.loads(chosen.shares.read_text(encoding="utf-8"))
+    with limit_threads(1):
+        try:
+            for labeler in map(load_labeler, chosen.models):
+                own = {"identity": labeler.identity, "shares": _named(of_books(labeler, chosen.books))}
+                known["models"][labeler.identity.partition("@")[0]] = own
+        except (OSError, ValueError) as error:
+            sys.exit(f"error: {error}")
+    write_text(chosen.shares, json.dumps(known, indent=1) + "\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -106,7 +153,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--cache", type=Path, help="folder in which embeddings and predictions are cached")
     parser.add_argument("--shares", type=Path, default=MEASURED, help="file of the shares")
     parser.add_argument("--out", type=Path, default=FIGURES, help="file of the figures")
+    parser.add_argument("--books", type=Path, nargs="+", help="runs of `edos books`, of which only shares are taken")
     chosen = parser.parse_args(arguments)
+    if chosen.books:
+        add_shares(chosen)
+        return
     with limit_threads(1):
         try:
             sets = {name: read_set(name, chosen.data_dir, chosen.cache) for name in CORPORA}

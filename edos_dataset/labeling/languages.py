@@ -2,14 +2,16 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
 from edos_dataset.arrays import unnest
-from edos_dataset.labeling.models.shipped import SHIPPED
-from edos_dataset.labeling.stages import LabelTurns, dialogues_of
+from edos_dataset.labeling.models.shipped import SHIPPED, suited
+from edos_dataset.labeling.priors import FILMS
+from edos_dataset.labeling.stages import AnnotateDialogues, LabelTurns, dialogues_of
 from edos_dataset.languages.detection import contradict_language
 from edos_dataset.runs.shards import read_shard
 
@@ -19,6 +21,22 @@ MOST_DIALOGUES, MOST_SHARDS = 1_000, 20
 _LEAST_WORDS = 5  # dialogues are short; of 1,200 English ones with two turns or more, none was misjudged
 _WORDS_TOGETHER = 60  # pool short dialogues until they have this many distinct words
 _WORD = re.compile(r"[^\W\d_]{3,}")
+
+
+def for_language(stage: AnnotateDialogues, language: str | None, weighed: bool) -> AnnotateDialogues:
+    """Return a stage with the shipped model for a language, where an English one is the default.
+
+    Args:
+        stage: the stage.
+        language: code of the language, or None.
+        weighed: weigh the answers of another model than the default by the shares of labels in films: `multilingual`
+            learned from sentences that were selected for an emotion, and without priors names one too often
+            (`evaluation/judged_languages.py`).
+    """
+    model = suited(stage.model, language)
+    if model == stage.model:
+        return stage
+    return replace(stage, model=model, priors=FILMS if weighed else stage.priors)
 
 
 def languages_of(stage: LabelTurns) -> tuple[str, ...] | None:

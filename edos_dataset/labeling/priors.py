@@ -30,9 +30,9 @@ MEASURED = Path(__file__).with_name("priors.json")
 """The shares of labels in `corpora`, as people or readers gave them, and those of shipped `models`, by their published
 names."""
 
-NONE = "none"
-"""The priors by which every label is equally likely beforehand."""
-NAMED = (NONE, "films", "crowd")
+NONE, FILMS = "none", "films"
+"""The priors by which every label is equally likely beforehand, and those of turns of films."""
+NAMED = (NONE, FILMS, "crowd")
 """The priors that have a name: none; those of turns of films; and those of the crowd's labels, whose turns were
 selected for an emotion.
 """

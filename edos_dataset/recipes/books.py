@@ -8,7 +8,8 @@ from typing import Any
 
 from edos_dataset.cleaning.duplicates import DropDuplicates, DropSameBooks, KeyTurns
 from edos_dataset.cleaning.vocabulary import DropRareWords, FilterBooks, LimitUtterances
-from edos_dataset.labeling.models.shipped import is_supported, suited
+from edos_dataset.labeling.languages import for_language
+from edos_dataset.labeling.models.shipped import is_supported
 from edos_dataset.labeling.stages import AnnotateDialogues
 from edos_dataset.languages import name_of_language, same_language
 from edos_dataset.recipes.subtitles import (
@@ -18,6 +19,7 @@ from edos_dataset.recipes.subtitles import (
     check_labels_of_file,
     finished,
     label_changes,
+    names_model,
     recipe_file,
 )
 from edos_dataset.runs.pipeline import CorpusStep, Output, Stage
@@ -105,7 +107,7 @@ def books_pipeline(
         said = ("labels=False", "model") if from_python else ("--no-labels", "--model")
         raise RecipeError(f"{said[0]} leaves the stage 'annotate' out, which {said[1]} is for; give one of the two")
     if name in BUILT_IN_BOOKS:
-        pipeline = _built_in(name, language or "en", labels, model)
+        pipeline = _built_in(name, language or "en", labels, model, settings)
     else:
         pipeline = _of_file(name, language, named[0].said if named else "")
         check_labels_of_file(name, pipeline, labels, from_python)
@@ -118,11 +120,12 @@ def language_of_books(pipeline: Sequence[Item]) -> str:
     return next((item.language for item in pipeline if isinstance(item, ReadBooks)), ReadBooks.language)
 
 
-def _built_in(name: str, language: str, labels: bool | None, model: str | None) -> list[Item]:
+def _built_in(name: str, language: str, labels: bool | None, model: str | None, settings: Sequence[str]) -> list[Item]:
     if name == PAPERS and language not in WEIGHTS:
         raise RecipeError(f"recipe papers knows no books in {name_of_language(language)}: give --recipe default")
     wanted = labels if labels is not None else model is not None or is_supported(language)
-    annotate = AnnotateDialogues(model=suited(AnnotateDialogues.model, language))
+    weighed = name != PAPERS and not names_model(model, settings)
+    annotate = for_language(AnnotateDialogues(), language, weighed)
     return [*BUILT_IN_BOOKS[name](language), *([annotate] if wanted else []), _output(language)]
 
 

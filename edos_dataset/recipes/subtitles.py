@@ -13,6 +13,7 @@ from edos_dataset.cleaning.duplicates import CapUtterances, DropDuplicates, Drop
 from edos_dataset.cleaning.lines import CleanLines
 from edos_dataset.cleaning.pseudonyms import PseudonymizeSpeakers
 from edos_dataset.cleaning.rules import CleanTurns
+from edos_dataset.labeling.languages import for_language
 from edos_dataset.labeling.models.labelers import encoder_under
 from edos_dataset.labeling.models.shipped import is_supported, suited
 from edos_dataset.labeling.selection import SelectDialogues
@@ -258,7 +259,11 @@ def pipeline_of(
         else:
             weak = weak_model or suited(LabelTurns.model, language)
             stages = subtitles_to_edos(weak) if labels else subtitles_to_dialogues()
-        pipeline = _for_language(_built_in(name, stages), language)
+        weighed = name != PAPERS and not names_model(model, settings)
+        pipeline = [
+            for_language(item, language, weighed) if isinstance(item, AnnotateDialogues) else item
+            for item in _built_in(name, stages)
+        ]
     else:
         pipeline = recipe_file(name, KNOWN, BUILT_IN)
         check_labels_of_file(name, pipeline, None if labels else False, from_python)
@@ -341,12 +346,9 @@ def _built_in(name: str, pipeline: list[Item]) -> list[Item]:
     return pipeline
 
 
-def _for_language(pipeline: list[Item], language: str | None) -> list[Item]:
-    """Return a pipeline that annotates with a shipped model for the language; options are applied after it."""
-    return [
-        replace(item, model=suited(item.model, language)) if isinstance(item, AnnotateDialogues) else item
-        for item in pipeline
-    ]
+def names_model(model: str | None, settings: Iterable[str]) -> bool:
+    """Return whether a user names the model that annotates."""
+    return bool(model) or any(each.partition("=")[0].strip() == "annotate.model" for each in settings)
 
 
 def _check_not_left_out(changes: Iterable[Change], from_python: bool) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from edos_dataset.commands.corpus_runs import language_remarks
 from edos_dataset.commands.labelled_objects import model_for
-from edos_dataset.labeling.stages import LabelTurns
+from edos_dataset.labeling.stages import AnnotateDialogues, LabelTurns
 from edos_dataset.recipes.books import books_pipeline
 from edos_dataset.recipes.subtitles import pipeline_of
 from edos_dataset.releases.formats.selection import Selection
@@ -51,6 +51,26 @@ def test_books_are_labelled_by_a_model_that_knows_their_language() -> None:
     assert models_of(books_pipeline(language="hu", labels=False)) == []
     said = language_remarks(books_pipeline(language="hu"), "hu")
     assert said == ["the labels are by the model 'multilingual', since the texts are Hungarian"]
+
+
+def priors_of(pipeline: Any) -> list[object]:
+    return [item.priors for item in pipeline if isinstance(item, AnnotateDialogues)]
+
+
+def test_the_model_that_the_language_chooses_is_weighed_unless_a_user_says_otherwise() -> None:
+    for build in (pipeline_of, books_pipeline):
+        assert priors_of(build(language="de")) == ["films"]
+        assert priors_of(build(language="en")) == priors_of(build(language="de", model="general")) == [None]
+        assert priors_of(build(language="de", settings=["annotate.priors=null"])) == [None]
+        assert priors_of(build(language="de", settings=["annotate.priors=none"])) == ["none"]
+        assert priors_of(build(language="de", settings=["annotate.model=openai:m"])) == [None]
+    assert (
+        priors_of(pipeline_of("papers", language="de")) == priors_of(books_pipeline("papers", language="de")) == [None]
+    )
+    assert priors_of(pipeline_of("scripts", language="hu")) == ["films"]
+    weighed = AnnotateDialogues(model="multilingual", priors="films")
+    weighed.check()
+    assert weighed.source.startswith("multilingual-e5+films@")
 
 
 @pytest.mark.parametrize(("texts", "model"), [(GERMAN, "multilingual"), (ENGLISH, "general"), (FINNISH, "general")])

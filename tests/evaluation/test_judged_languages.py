@@ -1,6 +1,7 @@
 """Turns of books and sentences are drawn, shown without labels, judged and counted beside plain answers."""
 
 import json
+import shutil
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from edos_dataset.labeling.priors import Priors
 from edos_dataset.labels import LABEL_IDS, LABELS
-from evaluation import judged_turns
+from evaluation import judged_languages, judged_turns
 from evaluation.judged_languages import READING, Answer, Judged, tally
 
 main = READING.main
@@ -123,4 +125,36 @@ def test_reasons_are_for_answers_that_the_reader_did_not_name(folder, reasons, m
 def test_the_judged_file_is_whole_and_its_figures_are_those_of_it():
     records = READING.read(READING.judged)
     assert all(each.labels and (each.answer.label in each.labels) == (not each.reason) for each in records)
-    assert tally(records) == json.loads(READING.judged.with_suffix(".json").read_text(encoding="utf-8"))
+    figures = json.loads(READING.judged.with_suffix(".json").read_text(encoding="utf-8"))
+    weighed = [row.pop("books") for row in figures.values()]
+    assert tally(records) == figures
+    assert all(row["films"]["acceptable"]["share"] > row["as it is"]["acceptable"]["share"] for row in weighed)
+
+
+def test_judged_turns_of_books_are_labelled_again_with_priors(folder, monkeypatch):
+    key = sample(folder)
+    judged = folder / "judged.jsonl"
+    verdicts = [f"{each.number} {'neutral' if each.pool == 'books' else 'sad'} annoyed" for each in key]
+    (folder / "verdicts.txt").write_text("\n".join(verdicts) + "\n")
+    files = ["--key", str(folder / "read/key.jsonl"), "--verdicts", str(folder / "verdicts.txt")]
+    main(["tally", *files, "--judged", str(judged)])
+    neutral = np.full(len(LABELS), 1e-6)
+    neutral[LABEL_IDS["neutral"]] = 1.0
+
+    class Unsure(Labeler):
+        def predict_proba(self, dialogues):
+            rows = super().predict_proba(dialogues)
+            rows[:, LABEL_IDS["neutral"]] = 0.4
+            return rows
+
+    monkeypatch.setattr(judged_languages, "load_labeler", Unsure)
+    monkeypatch.setattr(judged_languages, "priors_of", lambda *_: Priors("films", neutral))
+    command = ["weigh", "--language", "de", "--books", str(folder / "run"), "--judged", str(judged)]
+    main(command)
+    figures = json.loads(judged.with_suffix(".json").read_text())["de"]["books"]
+    assert {name: row["as_own"]["share"] for name, row in figures.items()} == {"as it is": 0.0, "films": 1.0}
+    assert {name: row["acceptable"]["share"] for name, row in figures.items()} == {"as it is": 1.0, "films": 1.0}
+    assert [row["neutral"] for row in figures.values()] == [0.0, 1.0] and figures["films"]["turns"] == 4
+    shutil.rmtree(folder / "run/gutenberg_de")
+    with pytest.raises(SystemExit, match="lacks 4 of 4 judged turns: run the same books"):
+        main(command)
