@@ -23,6 +23,7 @@ REQUIRED = (
     "loading_scripts/edos_run.py",
     "model_cards/general.md",
     "labeling/models/weights/general/packed.safetensors",
+    "labeling/models/weights/large/packed.safetensors",
     "generation/weights/chat/packed.safetensors",
     "generation/weights/chat/predictor/packed.safetensors",
     "generation/weights/chat-large/packed.safetensors",

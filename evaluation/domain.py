@@ -230,19 +230,18 @@ def evaluate(labelers: Mapping[str, Labeler], sets: Sequence[HeldOut], cache: Pa
 
 
 def added(content: Mapping[str, Any], record: Path) -> dict[str, Any]:
-    """Return the content with the figures of other models in a record of earlier measurements on the same sets.
+    """Return the content with the figures of other models, and of other sets, in a record of earlier measurements.
 
     Raises:
-        ValueError: the record has other sets, or other turns in one of them.
+        ValueError: the record has other turns in one of the sets.
     """
     known = json.loads(record.read_text(encoding="utf-8"))
-    sets: dict[str, Any] = {}
-    for name in {**known["sets"], **content["sets"]}:
-        mine, theirs = (each["sets"].get(name, {}) for each in (content, known))
-        results = {**theirs.get("results", {}), **mine.get("results", {})}
+    sets: dict[str, Any] = dict(known["sets"])
+    for name, mine in content["sets"].items():
+        theirs = sets.get(name, mine)
         if {**mine, "results": {}} != {**theirs, "results": {}}:
             raise ValueError(f"{record} has other turns of the set {name!r}: measure all its models, without --add")
-        sets[name] = {**mine, "results": results}
+        sets[name] = {**mine, "results": {**theirs["results"], **mine["results"]}}
     return {"models": {**known["models"], **content["models"]}, "sets": sets}
 
 

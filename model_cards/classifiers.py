@@ -1,7 +1,7 @@
 """The card of a labelling model, filled from the record of its training and its figures; missing facts are reported."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,19 @@ if TYPE_CHECKING:
     from edos_dataset.arrays import Floats
 
 Row = Mapping[str, Any]
+
+ON_HUB = {
+    "empathetic_dialogues": "facebook/empathetic_dialogues",
+    "meld": "declare-lab/MELD",
+    "dailydialog": "li2017dailydialog/daily_dialog",
+    "xed": "Helsinki-NLP/xed_en_fi",
+    "goemotions": "google-research-datasets/go_emotions",
+    "esconv": "thu-coai/esconv",
+    "swda": "cgpotts/swda",
+}
+"""Folder of a dataset in the data folder → its Hub id, if it has one."""
+LICENCE_LINKS = {"cc-by-nc-4.0": "https://creativecommons.org/licenses/by-nc/4.0/"}
+"""Licence → where its text is."""
 
 WATTS = 100.0
 """Assumed power of a machine whose record does not state it: a desktop processor under load, with all peripherals."""
@@ -266,7 +279,8 @@ def training_section(record: Row) -> str:
     if packing and packing.get("task", record["task"]) == record["task"]:
         when = "before" if "task" in packing else "after"
         lines.append(
-            f"- rounded to 8 bits {when} the figures were measured: {100 * packing['equal_labels']:.2f} % of the test "
+            f"- rounded to {packing.get('bits', 8)} bits {when} the figures were measured: "
+            f"{100 * packing['equal_labels']:.2f} % of the test "
             f"labels stay the same, accuracy {percent(packing['accuracy_before'])} before and "
             f"{percent(packing['accuracy_after'])} after"
         )
@@ -342,10 +356,11 @@ def _header(record: Row, metrics: Row) -> ModelCardData:
         language=None if record["task"] == "own" else record.get("languages", "en"),
         license=licence,
         license_name="see-data" if licence == "other" else None,
+        license_link=LICENCE_LINKS.get(licence),
         library_name=record.get("library", "transformers"),
         pipeline_tag="text-classification",
         tags=["emotion", "empathy", "dialogue", f"edos-{record['task']}"],
-        datasets=sorted({row["hub"] for row in record.get("data", []) if row.get("hub")}) or None,
+        datasets=datasets_on_hub(record.get("data", [])),
         base_model=name_on_hub(base),
         metrics=sorted({result.metric_type for result in results}) or None,
         model_name=str(record["name"]) if results else None,
@@ -362,7 +377,7 @@ def _eval_results(record: Row, metrics: Row) -> list[EvalResult]:
     return [
         EvalResult(
             "text-classification",
-            kind,
+            ON_HUB.get(kind, kind),
             f"{kind}, held out",
             metric,
             metrics[key],
@@ -372,6 +387,12 @@ def _eval_results(record: Row, metrics: Row) -> list[EvalResult]:
         for key, name, metric in FIGURES
         if metrics.get(key) is not None
     ]
+
+
+def datasets_on_hub(data: Iterable[Row]) -> list[str] | None:
+    """Return the Hub ids of the datasets of a record's rows, in order; None if there are none."""
+    named = (row.get("hub") or ON_HUB.get(str(row.get("file") or row.get("source")).split("/")[0]) for row in data)
+    return sorted({name for name in named if name}) or None
 
 
 def name_on_hub(base: str | None) -> str | None:

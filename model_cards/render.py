@@ -35,6 +35,8 @@ READ = COMPARISON.with_name("judged_languages.json")
 """Judgements of its labels, from `evaluation/judged_languages.py`."""
 ASKED = COMPARISON.with_name("judged_chat.json")
 """Judgements of the shipped ones' answers under the label of the true answer, by the same script."""
+EXAMPLES = Path(__file__).with_name("examples.json")
+"""Answers of the shipped classifiers for the Hub's widget, from `model_cards/examples.py`."""
 _ROWS = {
     "chat": (RESPONSES, "empathetic_os_ed, predicted label"),
     "chat-large": (ASKED, "chat-large"),
@@ -81,11 +83,11 @@ def render(model: ShippedModel, comparison: dict[str, Any], domain: dict[str, An
     facts["limitations"] = [_elsewhere(model, domain), *facts.get("limitations", [])]
     metrics = _read(model, "metrics.json") if model.of_transformers else facts["metrics"]
     if model.kind == "context":  # one folder has the figures of all its answers
-        metrics = metrics[model.name]
+        metrics = metrics[model.asked]
     compared = _row(model, part)
     # The record of a linear head lacks figures that were measured later, on the same split with the same weights.
     metrics = {key: compared[key] for key in ("macro_precision", "macro_recall", "intervals")} | metrics
-    return render_model_card(facts, metrics, _beside(model, task, part))
+    return render_model_card(facts | _widget(model), metrics, _beside(model, task, part))
 
 
 def _language(code: str) -> str:
@@ -137,7 +139,17 @@ def _multilingual(model: ShippedModel, found: dict[str, Any], read: dict[str, An
         f"Alone among emotions, neutral is left out too.\n\n{table(head, rows)}"
     )
     facts = {"name": model.source, "task": model.name, "shipped_as": model.name, "limitations": flaws}
-    return render_model_card(record | facts | {"languages": list(model.languages)}, {}, beside)
+    facts |= {"languages": list(model.languages)} | _widget(model)
+    return render_model_card(record | facts, {}, beside)
+
+
+def _widget(model: ShippedModel) -> dict[str, Any]:
+    """Return the model's answers for the Hub's widget, if transformers can load it."""
+    if not model.of_transformers:
+        return {}
+    own = json.loads(EXAMPLES.read_text(encoding="utf-8"))[model.name]
+    _check_weights(model, own["source"], EXAMPLES, "model_cards/examples.py")
+    return {"widget": own["widget"]}
 
 
 def _as_read_blind(read: dict[str, Any]) -> str:
@@ -150,10 +162,13 @@ def _as_read_blind(read: dict[str, Any]) -> str:
     always = ", ".join(percent(row["always"]["neutral"]["acceptable"]["share"]) for row in read.values())
     annoyed = sum(row["answers"]["annoyed"] for row in read.values())
     own = sum(row["own"]["annoyed"] for row in read.values())
+    weighed = ", ".join(percent(row["books"]["films"]["acceptable"]["share"]) for row in read.values())
+    plain = ", ".join(percent(row["books"]["as it is"]["acceptable"]["share"]) for row in read.values())
     return (
         "**On turns of books and sentences of subtitles, labelled blind by one reader, a language model, it is "
         f"acceptable in:** {shares}. `neutral` for every turn would be in {always}. It answers `annoyed` {annoyed} "
-        f"times, the reader {own} times."
+        f"times, the reader {own} times. Weighed by the shares of labels in films (`--priors films`), as `edos books` "
+        f"does, its labels of turns of books are acceptable in {weighed}, as they are in {plain}."
     )
 
 
@@ -191,7 +206,7 @@ def _as_read(rows: dict[str, Any]) -> str:
 
 def task_of(model: ShippedModel) -> str:
     """Return the task of a model, as in its card."""
-    return model.name if model.kind == "context" else _TASKS[model.sees]
+    return model.asked if model.kind == "context" else _TASKS[model.sees]
 
 
 def _read(model: ShippedModel, name: str) -> dict[str, Any]:

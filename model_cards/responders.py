@@ -10,8 +10,10 @@ from edos_dataset.labels import LABELS
 from edos_dataset.publishing.cards.markdown import MISSING, MOST_LICENCES, code, percent, plain, prose, table
 from edos_dataset.publishing.cards.paper_figures import citation
 from model_cards.classifiers import (
+    LICENCE_LINKS,
     Row,
     command,
+    datasets_on_hub,
     emissions,
     energy,
     examples,
@@ -128,9 +130,11 @@ def _header(record: Row, figures: Row, base: str | None) -> ModelCardData:
         language="en",
         license=licence,
         license_name="see-data" if licence == "other" else None,
+        license_link=LICENCE_LINKS.get(licence),
         library_name="peft" if base and (record.get("recipe") or {}).get("lora_rank") else "transformers",
         pipeline_tag=tag,
         tags=["emotion", "empathy", "dialogue", f"edos-{record['task'].replace('_', '-')}"],
+        datasets=datasets_on_hub(record.get("data", [])),
         base_model=name_on_hub(base),
         co2_eq_emissions=emissions(record, "fine-tuning" if base or record.get("start") else "pre-training"),
         metrics=[key] if measured else None,

@@ -27,7 +27,7 @@ from edos_dataset.arrays import Floats, Ints
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labeling.models.packed import pack
 from edos_dataset.labeling.models.saved_labelers import sees_vectors
-from edos_dataset.labeling.models.shipped import SHIPPED
+from edos_dataset.labeling.models.shipped import SHIPPED, ShippedModel
 from edos_dataset.labels import LABEL_IDS
 from edos_dataset.runs.shards import replacing, write_text
 from training.classifier.data import load_data
@@ -76,9 +76,9 @@ def main() -> None:
 
 
 def _pack(arguments: argparse.Namespace) -> None:
-    _shipped(arguments.out, "")
+    backbone = SHIPPED[_shipped(arguments.out, "")].backbone
     tests = tests_of(arguments)
-    pack(arguments.model, arguments.out)
+    pack(arguments.model, arguments.out, backbone)
     first, *_ = tests
     several = sees_vectors(arguments.out)
     answers = {task: ask(_shipped(arguments.out, task), test) for task, test in tests.items()}
@@ -122,12 +122,14 @@ def parse_arguments(description: str | None = __doc__, packs: bool = True) -> ar
 
 
 def tests_of(arguments: argparse.Namespace) -> dict[str, Test]:
-    """Return the test splits by task: those of the recipes and, for a model with several answers,
-    the turns of films.
+    """Return the test splits by task, of the answers that ship: those of the recipes and, for a model with several
+    answers, the turns of films.
     """
     tests = {}
-    for path in arguments.recipe:
-        recipe = read_recipe(path)
+    given = {model.asked for model in _models_of(arguments.out)}
+    for recipe in map(read_recipe, arguments.recipe):
+        if recipe.task not in given:
+            continue
         part = load_data(recipe, Path(arguments.data_dir), arguments.cache).test
         tests[recipe.task] = Test(part.dialogues, np.cumsum(list(map(len, part.dialogues))) - 1, part.labels)
     return tests | ({"general": _films(Path(arguments.data_dir))} if sees_vectors(arguments.model) else {})
@@ -172,7 +174,11 @@ def measure(task: str, probabilities: Floats, test: Test, arguments: argparse.Na
         folder = arguments.predictions / task
         folder.mkdir(parents=True, exist_ok=True)
         record = json.loads((arguments.out / "record.json").read_text(encoding="utf-8"))
-        record |= {"task": task, "name": f"{task}-minilm", "temperature": temperature}
+        record |= {
+            "task": task,
+            "name": SHIPPED[_shipped(arguments.out, task)].source,
+            "temperature": temperature,
+        }
         write_text(folder / "record.json", json.dumps(record, indent=2, ensure_ascii=False) + "\n")
         write_text(folder / "metrics.json", json.dumps(facts, indent=2) + "\n")
         with replacing(folder / "predictions.npz") as temporary, temporary.open("wb") as file:
@@ -186,10 +192,14 @@ def _shipped(folder: Path, task: str) -> str:
     Raises:
         ValueError: the package ships no model from that folder.
     """
-    names = [model.name for model in SHIPPED.values() if model.weights.resolve() == folder.resolve()]
-    if not names:
+    models = _models_of(folder)
+    if not models:
         raise ValueError(f"no model ships from {folder}: add it to edos_dataset/labeling/models/shipped.py first")
-    return task if task in names else names[0]
+    return next((model.name for model in models if model.asked == task), models[0].name)
+
+
+def _models_of(folder: Path) -> list[ShippedModel]:
+    return [model for model in SHIPPED.values() if model.weights.resolve() == folder.resolve()]
 
 
 def ask(name: str, test: Test) -> Floats:

@@ -61,7 +61,7 @@ def weighed(name: str, recipe: LabelsRecipe, arguments: argparse.Namespace) -> t
         unpacked = unpack(name, Path(place) / "model")
         model = ContextClassifier.from_pretrained(unpacked, trust_remote_code=False)
         tokenizer = AutoTokenizer.from_pretrained(unpacked, split_special_tokens=True, trust_remote_code=False)
-    model.config.answers = answers_over(model.config.conventions)
+    model.config.answers = answers_over(model.config.conventions, recipe.crowd_weight)
     corpus = load_corpus(recipe.sources, arguments.data_dir, arguments.cache, None)
     held = vectors_of(corpus.held, model, tokenizer, recipe, accelerator)
     answers = answers_of(model, held, accelerator)

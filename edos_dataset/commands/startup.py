@@ -57,6 +57,6 @@ def device_for(model: object, device: str | None) -> str:
     shipped = SHIPPED.get(model) if isinstance(model, str) else None
     if device is None and (shipped.kind == "static" if shipped else not isinstance(model, str)):
         return "cpu"
-    if shipped.kind == "classifier" if shipped else isinstance(model, str):
+    if shipped.kind == "classifier" or shipped.backbone if shipped else isinstance(model, str):
         import_transformers()
     return device or default_device()

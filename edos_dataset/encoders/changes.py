@@ -4,6 +4,8 @@
 and all other weights (biases, normalisations, heads) in half precision; unchanged weights are omitted. `restore`
 returns the full weights.
 
+`adapters` stores changes of low rank, as LoRA makes them, as the two narrow matrices whose product they are.
+
 `whole` packs a model whose backbone nobody has: all matrices in 8 bits, and in 4 bits those that lose nothing by it.
 """
 
@@ -39,9 +41,49 @@ def changes(weights: Mapping[str, npt.NDArray[Any]], backbone: str = DEFAULT_MOD
     return packed
 
 
+def adapters(weights: Mapping[str, npt.NDArray[Any]], backbone: str) -> Tensors:
+    """Return weights in packed form, of a model whose backbone was trained by adapters: two matrices for each that
+    changed, and those that the backbone lacks, in 4 bits, or in 8 if their rows are no multiple of 32.
+
+    Args:
+        weights: as for `changes`, with the adapters merged.
+        backbone: as for `changes`.
+
+    Raises:
+        ValueError: a matrix of the backbone changed in all its dimensions.
+    """
+    base = _backbone(backbone)
+    packed: Tensors = {}
+    for name, value in weights.items():
+        start = base.get(name)
+        if start is not None and np.array_equal(start, value):
+            continue
+        if value.ndim != 2:
+            packed[name] = value.astype(np.float16)
+        elif start is None:
+            packed[name], packed[name + FACTOR] = _in_few_bits(value.astype(np.float32))
+        else:
+            for suffix, narrow in zip((DOWN, UP), _narrow(name, value.astype(np.float32) - start), strict=True):
+                packed[name + suffix], packed[name + suffix + FACTOR] = _in_few_bits(narrow)
+    return packed
+
+
+def _narrow(name: str, change: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    """Return two matrices [rank, columns] and [rank, rows], the product of the second's transpose and the first being a
+    change [rows, columns] but for its weakest dimensions.
+    """
+    left, strengths, right = np.linalg.svd(change.astype(np.float64), full_matrices=False)
+    kept = np.cumsum(strengths**2) / np.sum(strengths**2)
+    rank = int(np.searchsorted(kept, _KEPT)) + 1
+    if rank * sum(change.shape) > change.size // 2:
+        raise ValueError(f"{name} was changed in {rank} dimensions, which adapters do not: pack it whole")
+    roots = np.sqrt(strengths[:rank, None])
+    return (right[:rank] * roots).astype(np.float32), (left.T[:rank] * roots).astype(np.float32)
+
+
 def fits_backbone(weights: Mapping[str, npt.NDArray[Any]], backbone: str = DEFAULT_MODEL) -> bool:
     """Return whether weights may have come from a backbone: whether they embed as many tokens."""
-    words = "encoder.embeddings.word_embeddings.weight"
+    words = f"{_ENCODER}embeddings.word_embeddings.weight"
     return words in weights and weights[words].shape == _backbone(backbone)[words].shape
 
 
@@ -65,7 +107,7 @@ def restore(packed: Tensors, names: Collection[str], backbone: str | None = DEFA
     use all of them.
 
     Args:
-        packed: from `changes`; without a backbone, from `whole`.
+        packed: from `changes` or `adapters`; without a backbone, from `whole`.
         names: the weights of the model.
         backbone: as for `changes`; None for none.
 
@@ -77,11 +119,18 @@ def restore(packed: Tensors, names: Collection[str], backbone: str | None = DEFA
     for name, value in packed.items():
         if name.endswith(FACTOR):
             packed[name.removesuffix(FACTOR)]  # else the backbone's weight would silently stay unchanged
+        elif name.endswith(UP):
+            packed[name.removesuffix(UP) + DOWN]
+        elif name.endswith(DOWN):
+            changed = name.removesuffix(DOWN)
+            up, down = (_of_few_bits(packed[each], packed[each + FACTOR]) for each in (changed + UP, name))
+            weights[changed] = weights[changed] + up.T @ down
         elif value.dtype == np.uint8:
             weights[name] = _of_four_bits(value, packed[name + FACTOR])
         elif value.dtype == np.int8:
             change = value.astype(np.float32) * packed[name + FACTOR]
-            weights[name] = change if backbone is None else weights[name] + change
+            is_change = backbone is not None and name.startswith(_ENCODER)
+            weights[name] = weights[name] + change if is_change else change
         else:
             weights[name] = value.astype(np.float32)
     return weights
@@ -90,7 +139,7 @@ def restore(packed: Tensors, names: Collection[str], backbone: str | None = DEFA
 def _backbone(name: str) -> Tensors:
     weights = load_file(model_folder(name) / "model.safetensors")
     return {
-        f"encoder.{name}": value.astype(np.float32, copy=False)
+        _ENCODER + name: value.astype(np.float32, copy=False)
         for name, value in weights.items()
         if "position_ids" not in name
     }
@@ -98,6 +147,12 @@ def _backbone(name: str) -> Tensors:
 
 FACTOR = ":factor"
 """Suffix of the name of a matrix's factors."""
+
+DOWN, UP = ":down", ":up"
+"""Suffixes of the two narrow matrices of an adapter, [rank, columns] and [rank, rows]."""
+
+_ENCODER = "encoder."
+_KEPT = 0.98  # fraction of the squares of a change that an adapter keeps; 4 bits change more
 
 
 def rounded(
@@ -122,9 +177,24 @@ def rounded(
 _BLOCK = 32  # consecutive values of a row that share a factor in 4 bits
 
 
-def _in_four_bits(matrix: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float16]] | None:
+def _in_few_bits(matrix: npt.NDArray[np.float32]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return the nearest matrix in 4 bits and its factors, or in 8 if its rows are not whole blocks."""
+    return _in_four_bits(matrix, exactly=False) or rounded(matrix)
+
+
+def _of_few_bits(packed: npt.NDArray[Any], factors: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+    """Return the matrix that `_in_few_bits` packed."""
+    if packed.dtype == np.uint8:
+        return _of_four_bits(packed, factors)
+    matrix: npt.NDArray[np.float32] = packed.astype(np.float32) * factors
+    return matrix
+
+
+def _in_four_bits(
+    matrix: npt.NDArray[Any], exactly: bool = True
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.float16]] | None:
     """Return a matrix as integers from -8 to 7, two a byte, and their factors, a half-precision number for each block
-    of a row; None unless these give the matrix back exactly.
+    of a row; None unless its rows are whole blocks and, if `exactly`, these give the matrix back exactly.
     """
     rows, columns = matrix.shape
     if columns % _BLOCK:
@@ -136,7 +206,7 @@ def _in_four_bits(matrix: npt.NDArray[Any]) -> tuple[npt.NDArray[np.uint8], npt.
         levels = np.nan_to_num(np.rint(blocks / factors.astype(np.float32))).clip(-8, 7).astype(np.int8)
     pairs = (levels + 8).astype(np.uint8).reshape(rows, -1, 2)
     packed, flat = (pairs[..., 0] | pairs[..., 1] << 4).astype(np.uint8), factors[..., 0]
-    return (packed, flat) if np.array_equal(_of_four_bits(packed, flat), matrix) else None
+    return (packed, flat) if not exactly or np.array_equal(_of_four_bits(packed, flat), matrix) else None
 
 
 def _of_four_bits(packed: npt.NDArray[np.uint8], factors: npt.NDArray[np.float16]) -> npt.NDArray[np.float32]:

@@ -1,9 +1,9 @@
-"""Packing a whole model, whose backbone nobody has."""
+"""Packing a whole model, whose backbone nobody has, and adapters of one that the Hub has."""
 
 import numpy as np
 import pytest
 
-from edos_dataset.encoders.changes import FACTOR, fits_backbone, restore, whole
+from edos_dataset.encoders.changes import DOWN, FACTOR, UP, adapters, fits_backbone, restore, whole
 
 RANDOM = np.random.default_rng(0)
 
@@ -50,3 +50,54 @@ def test_a_model_is_of_the_backbone_whose_tokens_it_embeds(monkeypatch):
     monkeypatch.setattr("edos_dataset.encoders.changes._backbone", lambda _: {words: np.zeros((9, 4), np.float32)})
     assert fits_backbone({words: np.ones((9, 4))})
     assert not fits_backbone({words: np.ones((8, 4))}) and not fits_backbone({})
+
+
+@pytest.fixture
+def backbone(monkeypatch):
+    """The weights of an encoder, as the Hub would give them."""
+    weights = {
+        f"encoder.{name}": RANDOM.normal(0, 1, shape).astype(np.float32)
+        for name, shape in {"tall": (48, 24), "wide": (64, 96), "still": (24, 48), "bias": (24,)}.items()
+    }
+    monkeypatch.setattr("edos_dataset.encoders.changes._backbone", lambda _: weights)
+    return weights
+
+
+def test_adapters_are_two_narrow_matrices_for_each_that_changed(backbone):
+    change = RANDOM.normal(0, 0.1, (48, 2)) @ RANDOM.normal(0, 0.1, (2, 24))
+    wide = RANDOM.normal(0, 0.1, (64, 3)) @ RANDOM.normal(0, 0.1, (3, 96))
+    weights = backbone | {
+        "encoder.tall": backbone["encoder.tall"] + change.astype(np.float32),
+        "encoder.wide": backbone["encoder.wide"] + wide.astype(np.float32),
+        "head.weight": RANDOM.normal(0, 1, (5, 24)).astype(np.float32),
+        "layer.weight": RANDOM.normal(0, 1, (5, 64)).astype(np.float32),
+        "head.bias": np.ones(5, np.float32),
+    }
+    packed = adapters(weights, "any/encoder")
+    assert packed["encoder.tall" + DOWN].shape == (2, 24) and packed["encoder.tall" + UP].shape == (2, 48)
+    assert packed["encoder.wide" + DOWN].dtype == packed["encoder.wide" + UP].dtype == np.uint8, "in 4 bits"
+    assert not any(name.startswith(("encoder.still", "encoder.bias")) for name in packed)
+    assert packed["layer.weight"].dtype == np.uint8 and packed["layer.weight"].nbytes == 5 * 64 // 2
+    assert packed["head.weight"].dtype == np.int8 and packed["head.bias"].dtype == np.float16
+    found = restore(packed, weights.keys(), "any/encoder")
+    assert found.keys() == weights.keys()
+    assert np.array_equal(found["encoder.still"], weights["encoder.still"])
+    assert np.abs(found["encoder.tall"] - weights["encoder.tall"]).max() < 0.02 * np.abs(change).max()
+    assert np.abs(found["encoder.wide"] - weights["encoder.wide"]).std() < 0.2 * wide.std()
+    assert np.abs(found["head.weight"] - weights["head.weight"]).max() < 0.02
+    assert np.abs(found["layer.weight"] - weights["layer.weight"]).mean() < 0.12
+
+
+def test_what_is_no_adapter_is_not_packed_as_one(backbone):
+    moved = backbone["encoder.tall"] + RANDOM.normal(0, 0.1, (48, 24)).astype(np.float32)
+    with pytest.raises(ValueError, match=r"encoder\.tall was changed in 2\d dimensions"):
+        adapters(backbone | {"encoder.tall": moved}, "any/encoder")
+
+
+@pytest.mark.parametrize("lost", [DOWN, UP, DOWN + FACTOR, UP + FACTOR])
+def test_half_an_adapter_is_refused(backbone, lost):
+    change = np.outer(RANDOM.normal(0, 1, 48), RANDOM.normal(0, 1, 24)).astype(np.float32)
+    packed = adapters({"encoder.tall": backbone["encoder.tall"] + change}, "any/encoder")
+    del packed["encoder.tall" + lost]
+    with pytest.raises(KeyError, match=r"encoder\.tall"):
+        restore(packed, backbone.keys(), "any/encoder")

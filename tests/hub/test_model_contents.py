@@ -170,7 +170,7 @@ def test_a_shipped_name_gives_way_to_a_folder_and_must_be_a_model_of_transformer
     monkeypatch.chdir(tmp_path)
     assert read_shipped(Path("films")) is None
     with pytest.raises(
-        FolderError, match="'fast' is not a model of transformers.* 'dialogue' and 'weak' and 'multilingual' are"
+        FolderError, match="'fast' is not a model of transformers.* 'weak' and 'large' and 'multilingual' are"
     ):
         read_shipped(Path("fast"))
     (tmp_path / "fast").mkdir()

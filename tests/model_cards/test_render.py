@@ -9,6 +9,7 @@ import pytest
 
 from edos_dataset.generation.shipped import SHIPPED as RESPONDERS
 from edos_dataset.labeling.models.shipped import MULTILINGUAL, SHIPPED
+from edos_dataset.labels import LABELS
 from edos_dataset.publishing.front_matter import split_card
 from model_cards import render
 
@@ -36,7 +37,7 @@ def test_a_card_says_the_flaws_first_and_figures_of_its_records(name):
     assert header["license"] == "cc-by-nc-4.0", "EmpatheticDialogues is in all of them"
     record = json.loads((SHIPPED[name].weights / "record.json").read_text(encoding="utf-8"))
     if SHIPPED[name].kind == "context":
-        metrics = json.loads((SHIPPED[name].weights / "metrics.json").read_text(encoding="utf-8"))[name]
+        metrics = json.loads((SHIPPED[name].weights / "metrics.json").read_text(encoding="utf-8"))[SHIPPED[name].asked]
     else:
         metrics = next(part for key, part in record["metrics"].items() if key.startswith("test"))
     assert f"| accuracy | {100 * metrics['accuracy']:.1f} % | [" in body
@@ -47,6 +48,26 @@ def test_a_card_says_the_flaws_first_and_figures_of_its_records(name):
     right = DOMAIN["sets"]["meld"]["results"][name]["label_accuracy"]
     flaws = body[: body.index("## Intended use")]
     assert f"{100 * right:.1f} % [" in flaws[flaws.index("meld (") :]
+
+
+@pytest.mark.parametrize("name", [name for name, model in SHIPPED.items() if model.of_transformers])
+def test_a_card_has_answers_for_the_widget_and_names_for_the_hub(name):
+    header, _ = split_card(SHIPPED[name].card.read_text(encoding="utf-8"))
+    assert len(header["widget"]) == 3
+    for example in header["widget"]:
+        scores = [each["score"] for each in example["output"]]
+        assert scores == sorted(scores, reverse=True) and {each["label"] for each in example["output"]} <= set(LABELS)
+    assert "facebook/empathetic_dialogues" in header["datasets"]
+    assert header["license_link"] == "https://creativecommons.org/licenses/by-nc/4.0/"
+
+
+def test_answers_of_other_weights_are_refused(monkeypatch, tmp_path):
+    examples = json.loads(render.EXAMPLES.read_text(encoding="utf-8"))
+    examples["weak"]["source"] = "weak-minilm@00000000"
+    (tmp_path / "examples.json").write_text(json.dumps(examples))
+    monkeypatch.setattr(render, "EXAMPLES", tmp_path / "examples.json")
+    with pytest.raises(ValueError, match=r"figures of weak-minilm@00000000, .* run model_cards/examples.py again"):
+        render.render(SHIPPED["weak"], COMPARISON, DOMAIN)
 
 
 def test_the_card_of_the_multilingual_model_has_its_figures_by_language_among_the_flaws():

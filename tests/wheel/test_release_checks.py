@@ -89,6 +89,12 @@ def test_the_checkout_has_what_a_wheel_needs():
     assert not [name for name in found if name.endswith(".pyc")]
 
 
+def test_every_card_is_put_into_the_wheel():
+    listed = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    for path in (ROOT / "model_cards").glob("*.md"):
+        assert f'"model_cards/{path.name}" = "edos_dataset/model_cards/{path.name}"' in listed
+
+
 def test_an_sdist_lacks_nothing_and_has_no_by_products(tmp_path):
     def sdist(names):
         with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as archive:

@@ -110,25 +110,28 @@ def convention_of(source: str) -> str:
     raise ValueError(f"the source {source!r} has no convention: add it to one of CONVENTIONS in {__file__}")
 
 
-def answers_over(conventions: Collection[str]) -> dict[str, dict[str, Any]]:
+def answers_over(conventions: Collection[str], crowd_weight: float = 1.0) -> dict[str, dict[str, Any]]:
     """Return the answers of a model that learned some conventions, in the form of its configuration, at temperature 1.
 
-    Each answer uses those of its conventions that were learned, or all conventions if none of them was.
+    Each answer uses those of its conventions that were learned, or all conventions if none of them was; that of the
+    crowd is weighed by `crowd_weight` where there are others.
     """
     found: dict[str, dict[str, Any]] = {}
     for name, answer in ANSWERS.items():
-        own = found[name] = {"sees": answer.sees, "conventions": _known(answer.conventions, conventions)}
+        of_all = _known(answer.conventions, conventions, crowd_weight)
+        own = found[name] = {"sees": answer.sees, "conventions": of_all}
         if answer.intents:
             numbers = [LABELS.index(label) for label in INTENTS]
-            own["intents"] = {"labels": numbers, "conventions": _known(answer.intents, conventions)}
+            own["intents"] = {"labels": numbers, "conventions": _known(answer.intents, conventions, crowd_weight)}
         if answer.offsets:
             own["offsets"] = [answer.offsets.get(label, 0.0) for label in LABELS]
         own["temperature"] = 1.0
     return found
 
 
-def _known(factors: Mapping[str, float], conventions: Collection[str]) -> dict[str, float]:
-    return {each: factor for each, factor in factors.items() if each in conventions} or dict.fromkeys(conventions, 1.0)
+def _known(factors: Mapping[str, float], conventions: Collection[str], crowd_weight: float) -> dict[str, float]:
+    known = {each: factor for each, factor in factors.items() if each in conventions} or dict.fromkeys(conventions, 1.0)
+    return {each: factor * (crowd_weight if each == CROWD and len(known) > 1 else 1) for each, factor in known.items()}
 
 
 def build_model(recipe: LabelsRecipe, tokenizer: PreTrainedTokenizerBase) -> ContextClassifier:
@@ -149,7 +152,7 @@ def build_model(recipe: LabelsRecipe, tokenizer: PreTrainedTokenizerBase) -> Con
             padding_id=ids.pad_token_id or 0,
             dropout=recipe.dropout,
             conventions=(conventions := conventions_of(recipe.sources)),
-            answers=answers_over(conventions),
+            answers=answers_over(conventions, recipe.crowd_weight),
             **NAMES,
         )
     )

@@ -17,6 +17,8 @@ class LabelsRecipe:
         temper: exponent of a source's size in that fraction: 1 weighs all texts equally, 0 all sources.
         most: maximum number of texts of a source that count for its fraction.
         repeats: maximum number of copies of a text in a source.
+        crowd_weight: factor of the crowd's odds in the answer `general`, beyond those in `model.ANSWERS`: an encoder
+            that distinguishes the sources better gives the crowd's convention less, and names its intents less often.
         silent_weight: for sources that name no intents, weight of the loss over all labels, relative to the loss over
             the emotions.
         label_smoothing: smoothing of targets that are distributions.
@@ -54,6 +56,7 @@ class LabelsRecipe:
     temper: float = 0.8
     most: int = 40_000
     repeats: int = 2
+    crowd_weight: float = 1.0
     silent_weight: float = 0.4
     label_smoothing: float = 0.05
     short: int = 3

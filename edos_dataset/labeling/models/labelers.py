@@ -267,8 +267,16 @@ def default_device() -> str:
 def _shipped(name: str, device: str, batch_tokens: int | None) -> Labeler:
     model = SHIPPED[name]
     if model.of_transformers:
-        from edos_dataset.labeling.models.packed import ShippedLabeler, identify, unpack
+        from edos_dataset.labeling.models.packed import ShippedLabeler, identify, identify_encoder, unpack
 
+        if model.backbone:
+            try:
+                folder = unpack(name)
+            except ValueError as error:
+                why = f"{name!r} is adapters of {model.backbone}, which could not be had"
+                raise ValueError(f"{why}; without a network use 'general', which needs nothing: {error}") from error
+            encoder = identify_encoder(name)
+            return ContextLabeler(folder, device, batch_tokens, identify(name), encoder_identity=encoder)
         if model.kind == "context":
             return ShippedLabeler(model, device, batch_tokens)
         # The folder's digest would depend on the version of transformers that wrote it.

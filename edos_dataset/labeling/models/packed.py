@@ -1,5 +1,5 @@
-"""Shipped classifiers in packed form: their difference from the packaged encoder all-MiniLM-L6-v2, in 8 bits, or the
-whole model and its tokenizer if it is based on another encoder (`encoders.changes`).
+"""Shipped classifiers in packed form: their difference from the packaged encoder all-MiniLM-L6-v2, in 8 bits; adapters
+of an encoder of the Hub; or the whole model and its tokenizer (`encoders.changes`).
 
 `pack` writes the packed form of a classifier; `unpack` writes the folder that transformers loads; `ShippedLabeler` uses
 the packed form directly. `training/pack_classifier.py` counts the labels that the rounding changes.
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file, save
 
-from edos_dataset.encoders.changes import Tensors, changes, fits_backbone, restore, whole
+from edos_dataset.encoders.changes import Tensors, adapters, changes, fits_backbone, restore, whole
 from edos_dataset.encoders.encoder import CPU_TOKENS, DEFAULT_MODEL, GPU_TOKENS, model_folder, pack_linears
 from edos_dataset.encoders.folders import forget_files, kept_folder, read_json, whole_folder
 from edos_dataset.labeling.models.base import TRIAL, check_probabilities
@@ -48,7 +48,7 @@ class ShippedLabeler(ContextLabeler):
         settings = _settings(shipped)
         self._config = SimpleNamespace(**settings)
         self._columns = label_columns(settings["id2label"], shipped.name)
-        self._answer, self._asked, self._identity = shipped.name, None, identify(shipped.name)
+        self._answer, self._asked, self._identity = shipped.asked, None, identify(shipped.name)
         self.context = 0 if self._config.answers[self._answer]["sees"] == "turn" else None
         records = records_of(shipped)
         self.record = summed_up(records.get(_RECORDS[0], {}), records.get(_RECORDS[1]), shipped.weights)
@@ -100,17 +100,22 @@ class ShippedLabeler(ContextLabeler):
         return [found.ids for found in self._words.encode_batch_fast(texts, add_special_tokens=special)]
 
 
-def pack(model: Path, folder: Path) -> None:
+def pack(model: Path, folder: Path, backbone: str = "") -> None:
     """Write a trained classifier in packed form.
 
     Args:
         model: folder of a `DialogueClassifier` or `ContextClassifier`, as its training wrote it.
         folder: receives packed.safetensors, the configuration, the records in the model's folder and, unless the model
-            is based on all-MiniLM-L6-v2, the tokenizer.
+            has a backbone, the tokenizer.
+        backbone: Hub id of the encoder of which the model has adapters; by default all-MiniLM-L6-v2 if it fits, else
+            none.
+
+    Raises:
+        ValueError: the backbone was trained otherwise than by adapters.
     """
     weights = load_file(model / "model.safetensors")
-    based = fits_backbone(weights)
-    packed = changes(weights) if based else whole(weights)
+    based = bool(backbone) or fits_backbone(weights)
+    packed = adapters(weights, backbone) if backbone else changes(weights) if based else whole(weights)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _FILE).write_bytes(save({name: np.ascontiguousarray(value) for name, value in packed.items()}))
     own = () if based else (_WORDS, "tokenizer_config.json")
@@ -198,7 +203,7 @@ def records_of(shipped: ShippedModel) -> dict[str, dict[str, Any]]:
     record, metrics = (found.get(name, {}) for name in _RECORDS)
     return {
         _RECORDS[0]: record | {"name": shipped.source, "task": shipped.name},
-        _RECORDS[1]: metrics.get(shipped.name, {}),
+        _RECORDS[1]: metrics.get(shipped.asked, {}),
     }
 
 
@@ -212,18 +217,19 @@ def _shipped(name: str) -> ShippedModel:
 
 def _weights(model: ShippedModel, names: Collection[str]) -> Tensors:
     """Return the float32 weights of a model, whose names are given."""
-    backbone = DEFAULT_MODEL if _tokenizer_of(model) != model.weights else None
+    backbone = None if (model.weights / _WORDS).is_file() else model.backbone or DEFAULT_MODEL
     return restore(load_file(model.weights / _FILE), names, backbone)
 
 
 def _tokenizer_of(model: ShippedModel) -> Path:
-    """Return the folder of a model's tokenizer: its own, or that of the packaged encoder."""
-    return model.weights if (model.weights / _WORDS).is_file() else model_folder(DEFAULT_MODEL)
+    """Return the folder of a model's tokenizer: its own, or that of its backbone."""
+    own = (model.weights / _WORDS).is_file()
+    return model.weights if own else model_folder(model.backbone or DEFAULT_MODEL)
 
 
 def _settings(model: ShippedModel) -> dict[str, Any]:
     config = _config(model.weights)
-    return config | {"answer": model.name} if model.kind == "context" else config
+    return config | {"answer": model.asked} if model.kind == "context" else config
 
 
 def _config(folder: Path) -> dict[str, Any]:

@@ -24,9 +24,11 @@ class ShippedModel:
             `classifier.py`), both packed (`packed.py`), static (a table of n-grams, `static.py`), or linear (a head on
             embeddings, `linear.py`).
         sees: what a label is predicted from: the turn alone, or the turn and its history.
-        folder: the folder of its weights, if it shares another model's; by default its name. If the folder has several
-            answers, the model uses the one that has its name.
+        folder: the folder of its weights, if it shares another model's; by default its name.
         languages: codes of the languages that it supports.
+        backbone: Hub id of the encoder of which the package has adapters alone; by default the packaged encoder or,
+            if the folder has a tokenizer, none.
+        answer: the answer of its folder that it gives; by default the one that has its name.
     """
 
     name: str
@@ -35,6 +37,13 @@ class ShippedModel:
     sees: Literal["turn", "history"]
     folder: str = ""
     languages: tuple[str, ...] = ("en",)
+    backbone: str = ""
+    answer: str = ""
+
+    @property
+    def asked(self) -> str:
+        """The answer of its folder that it gives, if that has several."""
+        return self.answer or self.name
 
     @property
     def weights(self) -> Path:
@@ -52,7 +61,7 @@ class ShippedModel:
         return cards_folder() / f"{self.name}.md"
 
 
-MULTILINGUAL = "multilingual"
+MULTILINGUAL, LARGE = "multilingual", "large"
 _LEARNED = ("en", "de", "es", "hu", "it", "nl", "pt")
 
 SHIPPED = {
@@ -61,6 +70,14 @@ SHIPPED = {
         ShippedModel("general", "general-minilm", "context", "history"),
         ShippedModel("dialogue", "dialogue-minilm", "context", "history", folder="general"),
         ShippedModel("weak", "weak-minilm", "context", "turn", folder="general"),
+        ShippedModel(
+            LARGE,
+            "large-mpnet",
+            "context",
+            "history",
+            backbone="sentence-transformers/all-mpnet-base-v2",
+            answer="general",
+        ),
         ShippedModel(MULTILINGUAL, "multilingual-e5", "context", "history", languages=_LEARNED),
         ShippedModel("fast", "fast", "static", "turn"),
         ShippedModel("linear-weak", "linear-weak", "linear", "turn"),
