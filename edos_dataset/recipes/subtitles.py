@@ -260,10 +260,7 @@ def pipeline_of(
             weak = weak_model or suited(LabelTurns.model, language)
             stages = subtitles_to_edos(weak) if labels else subtitles_to_dialogues()
         weighed = name != PAPERS and not names_model(model, settings)
-        pipeline = [
-            for_language(item, language, weighed) if isinstance(item, AnnotateDialogues) else item
-            for item in _built_in(name, stages)
-        ]
+        pipeline = _for_language(_built_in(name, stages), language, weighed)
     else:
         pipeline = recipe_file(name, KNOWN, BUILT_IN)
         check_labels_of_file(name, pipeline, None if labels else False, from_python)
@@ -344,6 +341,10 @@ def _built_in(name: str, pipeline: list[Item]) -> list[Item]:
         if parameter.partition(".")[0] in stages:
             pipeline = assign(pipeline, parameter, value, f"recipe {name}")
     return pipeline
+
+
+def _for_language(pipeline: list[Item], language: str | None, weighed: bool) -> list[Item]:
+    return [for_language(item, language, weighed) if isinstance(item, AnnotateDialogues) else item for item in pipeline]
 
 
 def names_model(model: str | None, settings: Iterable[str]) -> bool:
