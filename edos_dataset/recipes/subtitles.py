@@ -254,11 +254,7 @@ def pipeline_of(
             _check_labels_wanted(label_set, label_map, from_python)
             _check_not_left_out([*changes, *(Change(f"--set {each}", each, None) for each in settings)], from_python)
         labels = labels and (bool(weak_model or model) or language is None or is_supported(language))
-        if name == SCRIPTS:
-            stages = scripts_to_edos() if labels else scripts_to_dialogues()
-        else:
-            weak = weak_model or suited(LabelTurns.model, language)
-            stages = subtitles_to_edos(weak) if labels else subtitles_to_dialogues()
+        stages = _stages(name, labels, weak_model or suited(LabelTurns.model, language))
         weighed = name != PAPERS and not names_model(model, settings)
         pipeline = _for_language(_built_in(name, stages), language, weighed)
     else:
@@ -341,6 +337,12 @@ def _built_in(name: str, pipeline: list[Item]) -> list[Item]:
         if parameter.partition(".")[0] in stages:
             pipeline = assign(pipeline, parameter, value, f"recipe {name}")
     return pipeline
+
+
+def _stages(name: str, labels: bool, weak_model: str) -> list[Item]:
+    if name == SCRIPTS:
+        return scripts_to_edos() if labels else scripts_to_dialogues()
+    return subtitles_to_edos(weak_model) if labels else subtitles_to_dialogues()
 
 
 def _for_language(pipeline: list[Item], language: str | None, weighed: bool) -> list[Item]:
