@@ -42,7 +42,7 @@ from evaluation.domain_sets import HeldOut, read_set
 from training.examples import report as say
 
 CORPORA = ("films", "crowd")
-MODELS = ("general", "dialogue", "weak", "fast", "linear-weak", "linear-dialogue")
+MODELS = ("general", "dialogue", "weak", "fast", "linear-weak", "linear-dialogue", "large")
 FIGURES = Path(__file__).with_suffix(".json")
 AS_IT_IS = "as it is"
 TURNS = 1500
@@ -165,6 +165,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         except (OSError, ValueError) as error:
             sys.exit(f"error: {error}")
     command = f"python evaluation/priors.py --models {' '.join(chosen.models)}"
+    if chosen.shares.is_file():  # those of models that were not measured, such as on books, stay
+        shares["models"] = json.loads(chosen.shares.read_text(encoding="utf-8"))["models"] | shares["models"]
     write_text(chosen.shares, json.dumps({"command": command, **shares}, indent=1) + "\n")
     write_text(chosen.out, json.dumps({"command": command, "sets": figures}, indent=1) + "\n")
 
