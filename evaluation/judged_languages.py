@@ -90,20 +90,25 @@ class Judged:
     reason: str = ""
 
 
+def rows_of(run: Path, language: str) -> list[dict[str, Any]]:
+    """Return the dialogues that a run of `edos books` wrote in a language, by their ids; none if there are none."""
+    paths = [path for split in config_files(run, books_config(language)).values() for path in split]
+    rows = [row for path in paths for row in pq.read_table(path).to_pylist()]
+    return sorted(rows, key=lambda row: str(row["dialogue_id"]))
+
+
 def of_books(run: Path, language: str, number: int, source: random.Random) -> list[Drawn]:
-    """Draw turns of a run of `edos books` as evenly from its books as possible; all of them if `number` is 0.
+    """Draw turns of a run of `edos books` as evenly from its books as possible.
 
     Raises:
         ValueError: there are too few.
     """
     turns: dict[str, list[Drawn]] = {}
-    paths = [path for split in config_files(run, books_config(language)).values() for path in split]
-    rows = [row for path in paths for row in pq.read_table(path).to_pylist()]
-    for row in sorted(rows, key=lambda row: str(row["dialogue_id"])):
+    for row in rows_of(run, language):
         turns.setdefault(row["document_id"], []).extend((BOOKS, row, at) for at in range(len(row["turns"])))
     orders = [source.sample(of, len(of)) for _, of in sorted(turns.items())]
     drawn = [of[place] for place in range(max(map(len, orders), default=0)) for of in orders if place < len(of)]
-    return _first(drawn, number, run) if number else drawn
+    return _first(drawn, number, run)
 
 
 def of_sentences(file: Path, language: str, number: int, source: random.Random) -> list[Drawn]:
@@ -275,9 +280,10 @@ def weigh(arguments: argparse.Namespace) -> None:
         if record.language == arguments.language and record.pool == BOOKS
     ]
     texts: dict[str, list[str]] = {}
-    for _, row, at in of_books(arguments.books, arguments.language, 0, random.Random(0)):
-        turns = [turn["text"] for turn in row["turns"][: at + 1]]
-        texts.setdefault(f"{digest_of(turns[-1]):08x}", turns)
+    for row in rows_of(arguments.books, arguments.language):
+        turns = [turn["text"] for turn in row["turns"]]
+        for at, text in enumerate(turns, 1):
+            texts.setdefault(f"{digest_of(text):08x}", turns[:at])
     if lacking := [record for record in records if record.digest not in texts]:
         raise ValueError(f"{arguments.books} lacks {len(lacking)} of {len(records)} judged turns: run the same books")
     labeler = load_labeler(MODEL)

@@ -26,7 +26,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from edos_dataset.arrays import Bools, Doubles, Floats
 from edos_dataset.encoders.encoder import limit_threads
@@ -34,11 +33,11 @@ from edos_dataset.labeling.models.base import Labeler
 from edos_dataset.labeling.models.labelers import load_labeler
 from edos_dataset.labeling.priors import MEASURED, NAMED, Priors
 from edos_dataset.labels import INTENTS, LABELS, NEUTRAL
-from edos_dataset.runs.folder import config_files
 from edos_dataset.runs.shards import write_text
-from edos_dataset.schema import BOOK_LANGUAGES, books_config
+from edos_dataset.schema import BOOK_LANGUAGES
 from evaluation.domain import measure, predict
 from evaluation.domain_sets import HeldOut, read_set
+from evaluation.judged_languages import rows_of
 from training.examples import report as say
 
 CORPORA = ("films", "crowd")
@@ -113,9 +112,7 @@ def of_books(labeler: Labeler, runs: Sequence[Path]) -> Doubles:
     """
     means = []
     for run in runs:
-        splits = [config_files(run, books_config(language)) for language in BOOK_LANGUAGES]
-        paths = [path for of in splits for files in of.values() for path in files]
-        rows = [row for path in paths for row in pq.read_table(path, columns=["dialogue_id", "turns"]).to_pylist()]
+        rows = [row for language in BOOK_LANGUAGES for row in rows_of(run, language)]
         if not rows:
             raise ValueError(f"{run} has no dialogues: name folders that `edos books` wrote")
         rows.sort(key=lambda row: sha256(row["dialogue_id"].encode()).digest())

@@ -21,6 +21,7 @@ from edos_dataset.languages import name_of_language
 from edos_dataset.publishing.cards.markdown import interval, percent, table
 from edos_dataset.runs.shards import write_text
 from model_cards.classifiers import render_model_card
+from model_cards.examples import EXAMPLES
 from model_cards.responders import render_response_card
 
 COMPARISON = Path(__file__).parents[1] / "evaluation" / "baselines.json"
@@ -35,8 +36,6 @@ READ = COMPARISON.with_name("judged_languages.json")
 """Judgements of its labels, from `evaluation/judged_languages.py`."""
 ASKED = COMPARISON.with_name("judged_chat.json")
 """Judgements of the shipped ones' answers under the label of the true answer, by the same script."""
-EXAMPLES = Path(__file__).with_name("examples.json")
-"""Answers of the shipped classifiers for the Hub's widget, from `model_cards/examples.py`."""
 _ROWS = {
     "chat": (RESPONSES, "empathetic_os_ed, predicted label"),
     "chat-large": (ASKED, "chat-large"),

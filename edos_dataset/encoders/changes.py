@@ -9,7 +9,7 @@ returns the full weights.
 `whole` packs a model whose backbone nobody has: all matrices in 8 bits, and in 4 bits those that lose nothing by it.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -28,12 +28,8 @@ def changes(weights: Mapping[str, npt.NDArray[Any]], backbone: str = DEFAULT_MOD
         weights: weights by name; those of the backbone begin with "encoder.".
         backbone: the encoder from which training started, by a name that `model_folder` accepts.
     """
-    base = _backbone(backbone)
     packed: Tensors = {}
-    for name, value in weights.items():
-        start = base.get(name)
-        if start is not None and np.array_equal(start, value):
-            continue
+    for name, value, start in _changed(weights, backbone):
         if start is None or value.ndim != 2:
             packed[name] = value.astype(np.float16)
             continue
@@ -52,12 +48,8 @@ def adapters(weights: Mapping[str, npt.NDArray[Any]], backbone: str) -> Tensors:
     Raises:
         ValueError: a matrix of the backbone changed in all its dimensions.
     """
-    base = _backbone(backbone)
     packed: Tensors = {}
-    for name, value in weights.items():
-        start = base.get(name)
-        if start is not None and np.array_equal(start, value):
-            continue
+    for name, value, start in _changed(weights, backbone):
         if value.ndim != 2:
             packed[name] = value.astype(np.float16)
         elif start is None:
@@ -66,6 +58,17 @@ def adapters(weights: Mapping[str, npt.NDArray[Any]], backbone: str) -> Tensors:
             for suffix, narrow in zip((DOWN, UP), _narrow(name, value.astype(np.float32) - start), strict=True):
                 packed[name + suffix], packed[name + suffix + FACTOR] = _in_few_bits(narrow)
     return packed
+
+
+def _changed(
+    weights: Mapping[str, npt.NDArray[Any]], backbone: str
+) -> Iterator[tuple[str, npt.NDArray[Any], npt.NDArray[Any] | None]]:
+    """Yield the weights that are not those of a backbone: name, weights, and the backbone's, None if it has none."""
+    base = _backbone(backbone)
+    for name, value in weights.items():
+        start = base.get(name)
+        if start is None or not np.array_equal(start, value):
+            yield name, value, start
 
 
 def _narrow(name: str, change: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
@@ -125,12 +128,10 @@ def restore(packed: Tensors, names: Collection[str], backbone: str | None = DEFA
             changed = name.removesuffix(DOWN)
             up, down = (_of_few_bits(packed[each], packed[each + FACTOR]) for each in (changed + UP, name))
             weights[changed] = weights[changed] + up.T @ down
-        elif value.dtype == np.uint8:
-            weights[name] = _of_four_bits(value, packed[name + FACTOR])
-        elif value.dtype == np.int8:
-            change = value.astype(np.float32) * packed[name + FACTOR]
+        elif value.dtype in (np.uint8, np.int8):
+            found = _of_few_bits(value, packed[name + FACTOR])
             is_change = backbone is not None and name.startswith(_ENCODER)
-            weights[name] = weights[name] + change if is_change else change
+            weights[name] = weights[name] + found if is_change else found
         else:
             weights[name] = value.astype(np.float32)
     return weights

@@ -202,7 +202,7 @@ def records_of(shipped: ShippedModel) -> dict[str, dict[str, Any]]:
         return found
     record, metrics = (found.get(name, {}) for name in _RECORDS)
     return {
-        _RECORDS[0]: record | {"name": shipped.source, "task": shipped.name},
+        _RECORDS[0]: record | {"name": shipped.source, "task": shipped.asked},
         _RECORDS[1]: metrics.get(shipped.asked, {}),
     }
 
@@ -217,14 +217,18 @@ def _shipped(name: str) -> ShippedModel:
 
 def _weights(model: ShippedModel, names: Collection[str]) -> Tensors:
     """Return the float32 weights of a model, whose names are given."""
-    backbone = None if (model.weights / _WORDS).is_file() else model.backbone or DEFAULT_MODEL
-    return restore(load_file(model.weights / _FILE), names, backbone)
+    return restore(load_file(model.weights / _FILE), names, _backbone_of(model))
+
+
+def _backbone_of(model: ShippedModel) -> str | None:
+    """Return the encoder from which a model differs, None for a model that is whole, with its own tokenizer."""
+    return None if (model.weights / _WORDS).is_file() else model.backbone or DEFAULT_MODEL
 
 
 def _tokenizer_of(model: ShippedModel) -> Path:
     """Return the folder of a model's tokenizer: its own, or that of its backbone."""
-    own = (model.weights / _WORDS).is_file()
-    return model.weights if own else model_folder(model.backbone or DEFAULT_MODEL)
+    backbone = _backbone_of(model)
+    return model.weights if backbone is None else model_folder(backbone)
 
 
 def _settings(model: ShippedModel) -> dict[str, Any]:

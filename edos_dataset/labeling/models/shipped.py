@@ -61,7 +61,7 @@ class ShippedModel:
         return cards_folder() / f"{self.name}.md"
 
 
-MULTILINGUAL, LARGE = "multilingual", "large"
+MULTILINGUAL = "multilingual"
 _LEARNED = ("en", "de", "es", "hu", "it", "nl", "pt")
 
 SHIPPED = {
@@ -71,7 +71,7 @@ SHIPPED = {
         ShippedModel("dialogue", "dialogue-minilm", "context", "history", folder="general"),
         ShippedModel("weak", "weak-minilm", "context", "turn", folder="general"),
         ShippedModel(
-            LARGE,
+            "large",
             "large-mpnet",
             "context",
             "history",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -63,14 +63,6 @@ def _net(folder: Path = _WEIGHTS / "net") -> TurnScorer:
     return NetScorer.load(folder)
 
 
-def _scripts(folder: Path = _WEIGHTS / "scripts") -> TurnScorer:
-    return NetScorer.load(folder)
-
-
-def _marks(folder: Path = _WEIGHTS / "marks") -> TurnScorer:
-    return NetScorer.load(folder)
-
-
 def _blend(folder: Path = _WEIGHTS) -> TurnScorer:
 
     return BlendScorer.load(folder)
@@ -88,8 +80,8 @@ SCORERS: dict[str, Callable[[], TurnScorer]] = {
     "svm": _svm,
     "net": _net,
     "blend": _blend,
-    "scripts": _scripts,
-    "marks": _marks,
+    "scripts": partial(_net, _WEIGHTS / "scripts"),
+    "marks": partial(_net, _WEIGHTS / "marks"),
     "context": _context,
 }
 """The scorers by their names in recipes. Learned ones read their weights when they are made."""
