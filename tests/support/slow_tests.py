@@ -256,7 +256,7 @@ THOROUGH = (
     "training/test_train_classifier.py::test_an_update_accumulated_over_many_small_batches_is_the_same",
     "training/test_train_classifier.py::test_patience_ends_a_training_and_its_best_weights_are_kept",
     "training/test_train_classifier.py::test_two_processes_train_as_one_does_even_if_killed_between",
-    "training/test_train_context_scorer.py::test_a_show_is_measured_on_in_all_its_forms_beside_the_blend",
+    "training/test_train_context_scorer.py::test_the_show_is_measured_in_all_its_forms_beside_the_fast_scorer",
     "training/test_train_generator.py::test_a_killed_training_goes_on_to_the_same_weights",
     "training/test_train_generator.py::test_a_predictor_learns_which_label_comes",
     "training/test_train_generator.py::test_a_toy_copy_task_is_learned_to_almost_nothing",

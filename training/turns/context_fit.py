@@ -33,7 +33,7 @@ from edos_dataset.segmentation.turns.context import (
 )
 from edos_dataset.segmentation.turns.context_module import ContextNet
 from edos_dataset.segmentation.turns.evidence import read
-from training.classifier.model import add_adapters, merge_adapters
+from training.classifier.model import add_adapters, frozen_layers_in, merge_adapters
 from training.loop import Log, each_update, resume
 from training.turns.boundaries import LAID_OUT, draw_pass, forms_of, hide, hide_layout, weigh
 
@@ -224,33 +224,39 @@ def fit_context(
     log, begun = Log(folder, progress.update, accelerator), time.perf_counter() - progress.seconds
     marks = Marks.of(tokenizer_of(settings.backbone))
     rest = islice(draw_batches(lessons, forms_of(table), settings), progress.update, settings.updates)
-    for parts in each_update(rest, progress, settings.updates, net, folder, every, accelerator):
-        loss = _loss(prepared, parts, marks, accelerator.device)
-        optimizer.zero_grad()
-        accelerator.backward(loss)
-        accelerator.clip_grad_norm_(net.parameters(), settings.gradient_norm)
-        optimizer.step()
-        value = float(loss.detach())
-        if not math.isfinite(value):
-            raise ValueError(f"the loss of update {progress.update + 1} is {value}: lower the rates, or take float32")
-        log.update(
-            progress.update + 1, settings.updates, value, float(rates.get_last_lr()[0]), time.perf_counter() - begun
-        )
-        rates.step()
-        progress.update, progress.seconds = progress.update + 1, time.perf_counter() - begun
+    half = torch.bfloat16 if settings.lora_rank and settings.precision == "bf16" else None
+    with frozen_layers_in(half, net.encoder):
+        for parts in each_update(rest, progress, settings.updates, net, folder, every, accelerator):
+            loss = _loss(prepared, parts, marks, accelerator.device)
+            optimizer.zero_grad()
+            accelerator.backward(loss)
+            accelerator.clip_grad_norm_(net.parameters(), settings.gradient_norm)
+            optimizer.step()
+            value = float(loss.detach())
+            if not math.isfinite(value):
+                raise ValueError(
+                    f"the loss of update {progress.update + 1} is {value}: lower the rates, or take float32"
+                )
+            log.update(
+                progress.update + 1, settings.updates, value, float(rates.get_last_lr()[0]), time.perf_counter() - begun
+            )
+            rates.step()
+            progress.update, progress.seconds = progress.update + 1, time.perf_counter() - begun
     if settings.lora_rank:
         merge_adapters(net)
     return net
 
 
 def _loss(net: nn.Module, parts: Sequence[Part], marks: Marks, device: torch.device) -> torch.Tensor:
-    """Return the mean loss (nats) over the boundaries that the windows decide, weighted by their labels."""
+    """Return the mean loss (nats) over the boundaries that the windows show, weighted by their labels: those in the
+    margins too, which other windows decide.
+    """
     batch = batch_of([(lesson.sentences, window) for lesson, window in parts], marks)
     label, weight = [], []
     for lesson, window in parts:
         at = np.arange(window.begin, window.end)
         label.append(lesson.label[at])
-        weight.append(np.where((at >= window.first) & (at < window.stop), lesson.weight[at], 0))
+        weight.append(np.where(at > window.begin, lesson.weight[at], 0))  # before the first one nothing is read
     net.train()
     arrays = (batch.ids, batch.mask, batch.marks, batch.evidence)
     log_odds = net(*(torch.from_numpy(array).to(device) for array in arrays))

@@ -2,7 +2,7 @@
 
 A pretrained sentence encoder reads some twenty sentences at once, with a mark at every boundary (`windows`), and a head
 judges each boundary by the encoder's state at its mark (`context_module`). `training/train_context_scorer.py` trains
-it. Changes to the encoder's weights in training are stored in 8 bits (`encoders.changes`); it runs in float32.
+it. Changes to the encoder's weights in training are stored in few bits (`encoders.changes`); it runs in float32.
 
 Each document is scored separately by one thread, so its scores are bit-identical whatever else is in a batch; between
 processors they differ by rounding.
@@ -20,7 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from edos_dataset.arrays import Doubles, Floats, Ints, unnest
-from edos_dataset.encoders.changes import changes, restore
+from edos_dataset.encoders.changes import adapters, changes, restore
 from edos_dataset.encoders.encoder import (
     CPU_TOKENS,
     DEFAULT_MODEL,
@@ -204,10 +204,18 @@ class ContextScorer:
             raise ValueError(f"the weights give {tried.tolist()} for two sentences of a word, which are no scores")
 
     @classmethod
-    def of(cls, net: "ContextNet", backbone: str, **facts: Any) -> "ContextScorer":  # noqa: ANN401 - see Attributes
-        """Return the scorer of a network, with its weights rounded as in the shipped files."""
+    def of(
+        cls,
+        net: "ContextNet",
+        backbone: str,
+        by_adapters: bool = False,
+        **facts: Any,  # noqa: ANN401 - see Attributes
+    ) -> "ContextScorer":
+        """Return the scorer of a network, with its weights rounded as in the shipped files; `by_adapters` says that its
+        backbone was trained by LoRA adapters.
+        """
         weights = {name: value.detach().cpu().numpy() for name, value in net.state_dict().items()}
-        return cls(changes(weights, backbone), backbone, **facts)
+        return cls((adapters if by_adapters else changes)(weights, backbone), backbone, **facts)
 
     @property
     def identity(self) -> str:
@@ -283,12 +291,19 @@ class ContextScorer:
         Raises:
             FileNotFoundError: the folder holds no such scorer.
             ModuleNotFoundError: the backbone's package is missing.
-            ValueError: one of its files is damaged.
+            ValueError: one of its files is damaged, or the Hub does not give the backbone.
         """
         weights, facts, record = read_folder(folder, _FILE)
         with usable(Path(folder) / _FILE):
             given = json.loads(facts["scorer"])
-            return cls(weights, given["backbone"], tuple(given["languages"]), record)
+            backbone, languages = str(given["backbone"]), tuple(given["languages"])
+        try:
+            model_folder(backbone)
+        except ValueError as error:
+            why = f"the turn scorer in {folder} is changes of {backbone}, which could not be had"
+            raise ValueError(f"{why}; without a network use 'scripts', which needs nothing: {error}") from error
+        with usable(Path(folder) / _FILE):
+            return cls(weights, backbone, languages, record)
 
     def _packed(self) -> bytes:
         facts = {"backbone": self.backbone, "languages": self.languages}

