@@ -8,7 +8,10 @@ weights.
 model, so that an interrupted run can be resumed. No episode is in both the training and the test split, in any form,
 and the threshold is always 0.5; but features and settings were chosen on two of the shows, so their figures are
 slightly optimistic. The shipped weights are then fitted to all documents, but not to those of the shows that a recipe
-names as `kept_out`, so that they can be measured on these.
+names as `kept_out`, on which they are measured; `--ship-only` does this alone.
+
+A recipe may name a `teacher`, a slow scorer from whose probabilities all boundaries are learned beside their labels
+(`turns/teacher.py`). It must not have learned from the shows that are measured on: use `--ship-only`.
 """
 
 import argparse
@@ -27,16 +30,18 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from edos_dataset.arrays import Bools, Floats, nest, unnest
+from edos_dataset.runs.engines.base import available_cores
 from edos_dataset.runs.shards import write_text
 from edos_dataset.runs.untrusted import read_yaml
 from edos_dataset.segmentation.turns.rules import RuleScorer
-from edos_dataset.segmentation.turns.scorers import blend
+from edos_dataset.segmentation.turns.scorers import blend, load_scorer
 from edos_dataset.segmentation.turns.svm import GROUPS
-from training.turns.bench import LEARNERS, Bench, Corpus, brief, facts_of
+from training.turns.bench import LEARNERS, Bench, Corpus, Scorer, brief, facts_of
 from training.turns.boundaries import Boundaries
 from training.turns.data import count_labels
 from training.turns.metrics import ablation_row, measure
 from training.turns.report import Results, assess, write_report
+from training.turns.teacher import with_teacher, with_threads
 
 RULES_ALONE = "rules, words unknown"
 _CIPHER = str.maketrans(
@@ -138,6 +143,23 @@ def _parted(corpus: Corpus, show: str, recipe: Mapping[str, Any]) -> tuple[Bools
     return corpus.shows != show, test
 
 
+def kept_out_shows(bench: Bench, recipe: Mapping[str, Any], learner: str, scorer: Scorer) -> Results:
+    """Measure the weights that are shipped on the shows that they did not learn from."""
+    tested = np.isin(bench.corpus.table["corpus"].to_pylist(), recipe["test_corpora"])
+    table = bench.corpus.documents(tested & np.isin(bench.corpus.shows, recipe["kept_out"]))
+    scores = {learner: [scorer.same_turn(table)], "rules": [RuleScorer().same_turn(table)]}
+    return _assess("Turns of shows that were not learned from", table, scores, recipe)
+
+
+def taught(corpus: Corpus, recipe: Mapping[str, Any], cache: Path) -> Corpus:
+    """Return the documents with the probabilities of the recipe's teacher, if it has one."""
+    if not (name := recipe.get("teacher")):
+        return corpus
+    left_out = frozenset(recipe.get("untaught", ()))
+    table = with_teacher(corpus.table, with_threads(load_scorer(name), available_cores()), cache, left_out, report)
+    return replace(corpus, table=table)
+
+
 def ship(bench: Bench, results: Mapping[str, Results], recipe: Mapping[str, Any], args: argparse.Namespace) -> None:
     """Fit every learner to all documents but those of the shows that the recipe keeps out, and write each with its
     record, and a record of all together.
@@ -149,10 +171,12 @@ def ship(bench: Bench, results: Mapping[str, Results], recipe: Mapping[str, Any]
     common = facts_of(table, names, recipe["seed"], command, packages)
     for learner, settings in bench.learners.items():
         scorer = LEARNERS[learner][0](table, settings)
-        replace(
-            scorer,
-            record={"name": f"turns-{learner}", "metrics": _metrics(results, learner), "settings": settings, **common},
-        ).save(args.out / learner)
+        measured = results
+        if recipe.get("kept_out"):
+            measured = {"unseen_shows": kept_out_shows(bench, recipe, learner, scorer)}
+            report(f"{learner}: {json.dumps(brief(measured['unseen_shows'], learner)['all'])}")
+        record = {"name": f"turns-{learner}", "metrics": _metrics(measured, learner), "settings": settings, **common}
+        replace(scorer, record=record).save(args.out / learner)
         report(f"{learner}: written to {args.out / learner}")
     if set(LEARNERS) <= set(bench.learners):
         record = {"name": "turns-blend", "metrics": _metrics(results, "blend"), **common}
@@ -190,6 +214,7 @@ def main() -> None:
     parser.add_argument(
         "--learners", nargs="+", choices=list(LEARNERS), help="the recipe's learners to train (default: all)"
     )
+    parser.add_argument("--ship-only", action="store_true", help="fit only the weights for --out, and measure these")
     parser.add_argument("--report", type=Path, help="folder of the reports")
     parser.add_argument("--out", type=Path, help="folder for the weights, one subfolder for each learner")
     args = parser.parse_args()
@@ -199,9 +224,15 @@ def main() -> None:
     learners = {
         name: settings for name, settings in recipe["learners"].items() if not args.learners or name in args.learners
     }
-    bench = Bench(
-        Corpus.load(Path(args.data_dir), args.cache, recipe["corpora"]), args.cache / "scores", learners, report
-    )
+    if args.ship_only and not (args.out and recipe.get("kept_out")):
+        parser.error("--ship-only needs --out, and a recipe with shows that are kept out")
+    if recipe.get("teacher") and not args.ship_only:
+        parser.error(f"the teacher {recipe['teacher']!r} knows the shows that are measured on: give --ship-only")
+    corpus = taught(Corpus.load(Path(args.data_dir), args.cache, recipe["corpora"]), recipe, args.cache / "soft_labels")
+    bench = Bench(corpus, args.cache / "scores", learners, report)
+    if args.ship_only:
+        ship(bench, {}, recipe, args)
+        return
     results = {"unseen_shows": unseen_shows(bench, recipe), "unseen_episodes": unseen_episodes(bench, recipe)}
     rows = ablation(bench, recipe) if recipe["ablation"]["learner"] in learners else []
     results["unseen_shows"] = replace(

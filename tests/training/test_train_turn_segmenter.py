@@ -224,6 +224,30 @@ def test_scores_are_kept_until_something_is_changed(name, tmp_path, monkeypatch)
     assert len(fitted) == (1 if name == "nothing" else 2)
 
 
+def test_the_shipped_weights_alone_are_fitted_with_a_teacher_and_measured(trained, tmp_path):
+    folder, _ = trained
+    recipe = {**RECIPE, "kept_out": ["frasier"], "teacher": "rules", "untaught": ["weak"]}
+    fitted = run(folder, "--ship-only", "--learners", "net", "--out", tmp_path, recipe=recipe)
+    assert not fitted, "nothing else was fitted"
+    record = NetScorer.load(tmp_path / "net").record
+    assert record["metrics"]["unseen_shows"]["all"]["seams"] == 5 * 11
+    assert record["data"]["weak"]["labelled"] == 6 * 11, "of the other show"
+    assert list((folder / "cache" / "soft_labels").rglob("*.npy"))
+    plain = run(folder, "--ship-only", "--learners", "net", "--out", tmp_path / "2", recipe={**recipe, "teacher": None})
+    assert not plain and NetScorer.load(tmp_path / "2" / "net").identity != NetScorer.load(tmp_path / "net").identity
+
+
+def test_a_teacher_is_not_measured_on_what_it_knows(trained, capsys):
+    folder, _ = trained
+    for recipe, more, message in (
+        ({**RECIPE, "teacher": "rules"}, [], "the teacher 'rules' knows the shows that are measured on"),
+        (RECIPE, ["--ship-only", "--out", folder / "x"], "--ship-only needs --out, and a recipe with shows that are"),
+    ):
+        with pytest.raises(SystemExit):
+            run(folder, *more, recipe=recipe)
+        assert message in capsys.readouterr().err
+
+
 def test_a_scorer_without_new_turns_has_no_precision():
     table = labelled([("mill", f"d{number}", f"f{number}") for number in range(4)])
     scores = np.ones(len(flat(table, "same_turn")), np.float32)

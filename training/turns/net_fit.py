@@ -27,6 +27,7 @@ from edos_dataset.segmentation.turns.net import (
 )
 from edos_dataset.segmentation.turns.tokens import MARK, NAME, NUMBER, OTHER_CASE
 from training.turns.boundaries import LAID_OUT, draw_pass, forms_of, hide, hide_layout, weigh
+from training.turns.teacher import soft_targets
 
 _WITHOUT_CAPITALS = 0.1  # fraction of the pieces
 
@@ -48,6 +49,7 @@ class NetSettings:
         marks_only: read no words, only marks, numbers, capitals, names and evidence that needs no words, so that the
             scorer is for all languages; in a tenth of the pieces capitals are hidden, as many scripts have none.
         share: corpus → fraction of its documents in a pass, if not all.
+        taught: weight of the teacher's probabilities beside the labels, 0 to 1, where there are any (`teacher.py`).
         wide: a third layer, over sentences farther away (`NetScorer.wide`).
         piece: sentences of a document that stay together; the pieces of all documents of a pass are shuffled, so that
             with a small number a batch is of many films.
@@ -67,6 +69,7 @@ class NetSettings:
     least: int = 4
     epochs: int = 6
     share: Mapping[str, float] = field(default_factory=dict)
+    taught: float = 0.5
     marks_only: bool = False
     wide: bool = False
     piece: int = 1_000_000
@@ -166,18 +169,20 @@ def _around(values: torch.Tensor, document: torch.Tensor, reach: int, stride: in
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """A document, its labels and their weights, [sentences]; and whether its times and blocks were laid out by rule."""
+    """A document, its targets (0 to 1, same turn) and their weights, [sentences]; and whether its times and blocks were
+    laid out by rule.
+    """
 
     inputs: NetInputs
-    label: Floats
+    target: Floats
     weight: Floats
     laid_out: bool = False
 
     def pieces(self, size: int) -> Iterator["Example"]:
         """Yield the document in pieces of at most `size` sentences."""
         starts = self.inputs.starts
-        for begin in range(0, len(self.label), size):
-            end = min(begin + size, len(self.label))
+        for begin in range(0, len(self.target), size):
+            end = min(begin + size, len(self.target))
             tokens = slice(starts[begin], starts[end] + 1)
             inputs = NetInputs(
                 self.inputs.words[tokens],
@@ -185,7 +190,7 @@ class Example:
                 starts[begin : end + 1] - starts[begin],
                 self.inputs.evidence[begin:end],
             )
-            yield Example(inputs, self.label[begin:end], self.weight[begin:end], self.laid_out)
+            yield Example(inputs, self.target[begin:end], self.weight[begin:end], self.laid_out)
 
 
 def fit_net(table: pa.Table, chosen: Bools, settings: NetSettings, log: bool = False) -> NetScorer:
@@ -193,7 +198,7 @@ def fit_net(table: pa.Table, chosen: Bools, settings: NetSettings, log: bool = F
 
     Args:
         table: SENTENCES with `same_turn` (1, 0, or -1 if unknown), `label_confidence` (0 to 1, the weight of a
-            boundary) and `corpus`.
+            boundary) and `corpus`, with the column TAUGHT if there is a teacher.
         chosen: [sentences], the boundaries to train on, as for `boundaries.weigh`.
         settings: the settings.
         log: print the loss of every pass.
@@ -201,13 +206,13 @@ def fit_net(table: pa.Table, chosen: Bools, settings: NetSettings, log: bool = F
     Raises:
         ValueError: the chosen boundaries are all of one class.
     """
-    label, weight = weigh(table, chosen)
+    target, weight = soft_targets(table, *weigh(table, chosen), settings.taught)
     reading = read(table, "en")
     vocabulary = _vocabulary(reading, settings)
     bounds = pairwise(reading.offsets.tolist())
     inputs = read_inputs(reading, vocabulary, settings.wide, not settings.marks_only)
     examples = [
-        Example(document, label[a:b].astype(np.float32), weight[a:b], corpus in LAID_OUT)
+        Example(document, target[a:b], weight[a:b], corpus in LAID_OUT)
         for document, (a, b), corpus in zip(inputs, bounds, table["corpus"].to_pylist(), strict=True)
     ]
     rng, generator = np.random.default_rng(settings.seed), torch.Generator().manual_seed(settings.seed)
@@ -243,7 +248,7 @@ def _shuffled(rows: list[int], examples: list[Example], size: int, rng: np.rando
 
 
 def _batches(examples: list[Example], size: int) -> Iterator[list[Example]]:
-    ends = np.cumsum([len(example.label) for example in examples])
+    ends = np.cumsum([len(example.target) for example in examples])
     for _, batch in groupby(zip(examples, ends // size, strict=True), key=lambda pair: pair[1]):
         yield [example for example, _ in batch]
 
@@ -284,11 +289,11 @@ def _descend(
                 inputs = [
                     _without_capitals(each, name) if bare else each for each, bare in zip(inputs, hidden, strict=True)
                 ]
-            label = torch.from_numpy(np.concatenate([example.label for example in batch]))
+            target = torch.from_numpy(np.concatenate([example.target for example in batch]))
             weight = torch.from_numpy(np.concatenate([example.weight for example in batch]))
             logits = net(inputs, settings.unknown_words, generator)
             loss = (
-                nn.functional.binary_cross_entropy_with_logits(logits, label.clamp(min=0), weight, reduction="sum")
+                nn.functional.binary_cross_entropy_with_logits(logits, target, weight, reduction="sum")
                 / settings.sentences
             )
             optimizer.zero_grad()

@@ -139,7 +139,7 @@ def windows(lengths: Sequence[int] | Ints, shift: int = 0) -> Iterator[Window]:
 def read_sentences(reading: Reading, tokenizer: Any) -> Iterator[Sentences]:  # noqa: ANN401 - any of transformers
     """Yield the sentences of each document."""
     sentences, _ = unnest(reading.table, "sentences")
-    ids, evidence = token_ids(tokenizer, sentences.field("text")), evidence_rows(reading)
+    ids, evidence = token_ids(tokenizer, sentences.field("text")), evidence_rows(reading, rhythm=True)
     for begin, end in zip(reading.offsets[:-1].tolist(), reading.offsets[1:].tolist(), strict=True):
         yield Sentences(ids[begin:end], evidence[begin:end])
 

@@ -254,8 +254,8 @@ def test_a_pass_takes_one_form_of_each_document_and_a_share_of_a_corpus():
 def test_batches_hold_all_pieces():
     examples = [training.Example(None, np.full(size, size), None) for size in (5, 30, 12, 1, 9, 40)]
     batches = list(training._batches(examples, 25))
-    assert [int(example.label[0]) for batch in batches for example in batch] == [5, 30, 12, 1, 9, 40]
-    assert all(sum(len(example.label) for example in batch[1:]) < 25 for batch in batches)
+    assert [int(example.target[0]) for batch in batches for example in batch] == [5, 30, 12, 1, 9, 40]
+    assert all(sum(len(example.target) for example in batch[1:]) < 25 for batch in batches)
 
 
 def test_what_is_exported_is_what_is_saved(tmp_path):
@@ -275,8 +275,8 @@ def test_pieces_of_a_document_are_all_of_it():
     count = len(inputs.evidence)
     numbers = np.arange(count, dtype=np.float32)
     pieces = list(training.Example(inputs, numbers, -numbers, True).pieces(7))
-    assert [len(piece.label) for piece in pieces] == [7] * (count // 7) + [count % 7] * (count % 7 > 0)
-    assert np.concatenate([piece.label for piece in pieces]).tolist() == numbers.tolist()
+    assert [len(piece.target) for piece in pieces] == [7] * (count // 7) + [count % 7] * (count % 7 > 0)
+    assert np.concatenate([piece.target for piece in pieces]).tolist() == numbers.tolist()
     assert np.concatenate([piece.inputs.evidence for piece in pieces]).tolist() == inputs.evidence.tolist()
     words = [piece.inputs.words[:-1] for piece in pieces] + [pieces[-1].inputs.words[-1:]]
     assert np.concatenate(words).tolist() == inputs.words.tolist()
