@@ -5,8 +5,10 @@ def main() -> None:
     """Run the command line."""
     from edos_dataset.cli.app import app
     from edos_dataset.runs.lazy_pandas import without_pandas
+    from edos_dataset.runs.processes import use_one_arena
 
     without_pandas()
+    use_one_arena()
     app()
 
 

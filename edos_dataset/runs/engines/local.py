@@ -29,6 +29,7 @@ from edos_dataset.runs.engines.base import (
     forget_unreadable_main,
 )
 from edos_dataset.runs.lazy_pandas import without_pandas
+from edos_dataset.runs.processes import use_one_arena
 
 NO_GUARD = (
     "the workers import the script that starts them, and it has no guard: put what it does below "
@@ -129,6 +130,7 @@ def start_worker(package: ModuleType = multiprocessing) -> None:
         package: `multiprocessing`, or the package with its interface that started the worker.
     """
     without_pandas()
+    use_one_arena()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = package.parent_process()
 
