@@ -39,8 +39,7 @@ from transformers import pipeline
 from benchmarks.machine import describe_machine, write_result
 from edos_dataset.commands.label import label
 from edos_dataset.crowd.answers import read_answers
-from edos_dataset.encoders.encoder import limit_threads
-from edos_dataset.labeling.models.labelers import default_device
+from edos_dataset.encoders.encoder import default_device, limit_threads
 from edos_dataset.labeling.models.saved_labelers import ContextLabeler, SavedLabeler, TransformerLabeler
 from edos_dataset.labeling.stages import AnnotateDialogues
 from edos_dataset.releases import dialogues as given

@@ -289,9 +289,9 @@ def respond(
     a list of words decides, which misses much. Texts are neither logged nor stored, except in --out.
     """
     from edos_dataset.commands.respond import respond as run
+    from edos_dataset.encoders.encoder import default_device
     from edos_dataset.generation.shipped import chosen_model
     from edos_dataset.generation.stages import AnswerDialogues
-    from edos_dataset.labeling.models.labelers import default_device
 
     _check_usage(texts or [], chat, out, revision)
     if out is not None and texts:

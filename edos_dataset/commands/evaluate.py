@@ -10,10 +10,10 @@ import numpy as np
 from edos_dataset.arrays import Doubles, Ints
 from edos_dataset.commands.options import Result, verb
 from edos_dataset.commands.progress import Say, steps
-from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder, quiet
+from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder, default_device, quiet
 from edos_dataset.label_sets import LabelMap, LabelSet, load_label_map
 from edos_dataset.labeling.models.base import Labeler
-from edos_dataset.labeling.models.labelers import check_labels_all, default_device, load_labeler
+from edos_dataset.labeling.models.labelers import check_labels_all, load_labeler
 from edos_dataset.labeling.translation import Given, as_parameter, naming, translation_of
 from edos_dataset.metrics.responses.dialog_eval import NEEDS, OLD_BLEU, Figure, measure, summarise
 from edos_dataset.metrics.responses.diversity import frequent, generic

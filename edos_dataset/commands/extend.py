@@ -22,8 +22,7 @@ from edos_dataset.commands.options import Result, RunOptions, parse_size, run_op
 from edos_dataset.commands.progress import Say, warn
 from edos_dataset.commands.progress import steps as steps_shown
 from edos_dataset.crowd.seed import read_seed
-from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder
-from edos_dataset.labeling.models.labelers import default_device
+from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder, default_device
 from edos_dataset.publishing.cards.single import extended_card
 from edos_dataset.publishing.layout import write_single
 from edos_dataset.releases.dialogues import read_sources

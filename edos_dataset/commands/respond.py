@@ -12,10 +12,10 @@ from edos_dataset.arrays import unnest
 from edos_dataset.commands.line_runs import announced, found_in, run_to_lines, target_file
 from edos_dataset.commands.options import Result, run_options, verb
 from edos_dataset.commands.startup import import_transformers
+from edos_dataset.encoders.encoder import default_device
 from edos_dataset.generation.responder import Candidate, Wanted, kept_responder
 from edos_dataset.generation.shipped import chosen_model
 from edos_dataset.generation.stages import AnswerDialogues
-from edos_dataset.labeling.models.labelers import default_device
 from edos_dataset.labels import LABELS
 from edos_dataset.releases.dialogues import read_dialogues, tables_of
 from edos_dataset.releases.formats.faults import Findings

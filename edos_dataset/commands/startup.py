@@ -48,8 +48,8 @@ def device_for(model: object, device: str | None) -> str:
     For a model without a neural network torch is not imported, and the device is "cpu". For a model that `transformers`
     loads, `import_transformers` is called.
     """
+    from edos_dataset.encoders.encoder import default_device
     from edos_dataset.labeling.models.endpoint.settings import PREFIX
-    from edos_dataset.labeling.models.labelers import default_device
     from edos_dataset.labeling.models.shipped import SHIPPED
 
     if isinstance(model, str) and model.startswith(PREFIX):

@@ -186,6 +186,13 @@ def quiet() -> Iterator[None]:
             bars.enable_progress_bar()
 
 
+def default_device() -> str:
+    """Return "cuda" if there is a GPU that torch can use, else "cpu"."""
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
 def pack_linears(module: "torch.nn.Module") -> None:
     """Convert the weights of every float32 linear layer to oneDNN's blocked layout.
 

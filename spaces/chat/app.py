@@ -17,9 +17,9 @@ import chat_page
 import gradio as gr
 from conversation import MAX_CANDIDATES, Answerer, Answers, Dialogue, Reading, answers_as_json
 
+from edos_dataset.encoders.encoder import default_device
 from edos_dataset.generation.responder import Responder
 from edos_dataset.generation.shipped import DEFAULT_MODEL
-from edos_dataset.labeling.models.labelers import default_device
 from edos_dataset.labels import GROUPS, parse_label
 from edos_dataset.web.spaces import MAX_TURNS, ONE_AT_A_TIME, log, message, serve, whole_number
 

@@ -257,13 +257,6 @@ def _of_folder(
     return labeler or TransformerLabeler(folder, device, batch_tokens, identity, trust_remote_code, history)
 
 
-def default_device() -> str:
-    """Return "cuda" if there is a GPU that torch can use, else "cpu"."""
-    import torch
-
-    return "cuda" if torch.cuda.is_available() else "cpu"
-
-
 def _shipped(name: str, device: str, batch_tokens: int | None) -> Labeler:
     model = SHIPPED[name]
     if model.of_transformers:

@@ -2,10 +2,11 @@
 
 A pretrained sentence encoder reads some twenty sentences at once, with a mark at every boundary (`windows`), and a head
 judges each boundary by the encoder's state at its mark (`context_module`). `training/train_context_scorer.py` trains
-it. Changes to the encoder's weights in training are stored in few bits (`encoders.changes`); it runs in float32.
+it. Changes to the encoder's weights in training are stored in few bits (`encoders.changes`); it runs in float32, on a
+GPU if there is one.
 
-Each document is scored separately by one thread, so its scores are bit-identical whatever else is in a batch; between
-processors they differ by rounding.
+Each document is scored separately, on a processor by one thread, so its scores are bit-identical whatever else is in a
+batch; between processors they differ by rounding.
 """
 
 import json
@@ -24,7 +25,9 @@ from edos_dataset.encoders.changes import adapters, changes, restore
 from edos_dataset.encoders.encoder import (
     CPU_TOKENS,
     DEFAULT_MODEL,
+    GPU_TOKENS,
     Encoder,
+    default_device,
     limit_threads,
     model_folder,
     pack_linears,
@@ -239,13 +242,13 @@ class ContextScorer:
         import torch
 
         log_odds = np.full(len(document.tokens), np.nan, np.float32)
-        found = list(document.windows())
-        for rows in token_batches([document.size(window) for window in found], CPU_TOKENS):
+        found, budget = list(document.windows()), CPU_TOKENS if self._device == "cpu" else GPU_TOKENS
+        for rows in token_batches([document.size(window) for window in found], budget):
             chosen = [found[row] for row in rows]
             batch = batch_of([(document, window) for window in chosen], self._marks)
             arrays = (batch.ids, batch.mask, batch.marks, batch.evidence)
             with torch.inference_mode():
-                judged = self._net(*map(torch.from_numpy, arrays)).numpy()
+                judged = self._net(*(torch.from_numpy(array).to(self._device) for array in arrays)).cpu().numpy()
             ends = np.cumsum([window.end - window.begin for window in chosen])
             for window, end in zip(chosen, ends.tolist(), strict=True):
                 last = end - (window.end - window.stop)
@@ -269,8 +272,13 @@ class ContextScorer:
         if strange := sorted(weights.keys() - expected.keys()):
             raise ValueError(f"the network has no place for {strange[0]}")
         net.load_state_dict({name: torch.from_numpy(np.array(value)) for name, value in weights.items()})
-        pack_linears(net)
-        return net
+        if self._device == "cpu":
+            pack_linears(net)
+        return net.to(self._device)
+
+    @cached_property
+    def _device(self) -> str:
+        return default_device()
 
     @cached_property
     def _tokenizer(self) -> Any:  # noqa: ANN401 - any tokenizer of transformers

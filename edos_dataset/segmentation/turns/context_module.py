@@ -24,10 +24,11 @@ class ContextNet(nn.Module):
     Args:
         backbone: an encoder by a name that `model_folder` accepts; only its architecture is used, as `changes.restore`
             loads the weights.
-        attention: implementation in transformers; on a CPU, "sdpa" is faster forwards and "eager" backwards.
+        attention: implementation in transformers, by default "sdpa" for the architectures that have it: on a CPU it is
+            faster forwards, and "eager" backwards.
     """
 
-    def __init__(self, backbone: str, attention: str = "sdpa") -> None:
+    def __init__(self, backbone: str, attention: str | None = None) -> None:
         super().__init__()
         configs, models = cast(Any, AutoConfig), cast(Any, AutoModel)
         config = configs.from_pretrained(model_folder(backbone), trust_remote_code=False)
