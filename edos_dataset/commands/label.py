@@ -18,11 +18,15 @@ from edos_dataset.commands.endpoints import (
     warn_of_absence,
 )
 from edos_dataset.commands.labelled_objects import (
+    LABELER,
     label_in_memory,
+    labelled_by_others,
     model_for,
+    others_for,
     pseudonymized_records,
     records_of,
     remark_on_language,
+    remark_on_others,
     shard_turns_of,
 )
 from edos_dataset.commands.line_runs import (
@@ -230,14 +234,15 @@ def label(
         price_out: price of a million tokens of answers.
         dry_run: count the requests that a model at an endpoint needs, and estimate tokens and cost; send none.
         language: code of the language of the dialogues, by which the model is chosen; by default judged by the first of
-            them.
+            them, and if these are English dialogue by dialogue.
 
     Returns:
         Without `out` a list of labelled dialogues, in order; for a data frame, one of the same library with new columns
         as a table; for a dataset, or a dictionary of datasets, the same with `dialogue_id`, `turns` with label
         (`ClassLabel`) and confidence, and the other columns. With `out` a `Result`: the numbers of labelled `dialogues`
         and `turns`; of `shards`, and of those `reused` from an earlier call; `other_language`, the number of dialogues
-        that do not look like the model's language, among `languages_checked`; `model`; `remarks`; `bad`, the numbers of
+        that do not look like the model's language, among `languages_checked`; `by_other_model`, the number that
+        `multilingual` labelled since they look like one of its languages; `model`; `remarks`; `bad`, the numbers of
         records left out by reason; `endpoint`, what was used at one. For a dry run what would be:
         `dialogues`, `turns`, `requests`, `cached`, `tokens_in`, `tokens_out`, `cost`.
 
@@ -263,11 +268,13 @@ def label(
     findings = Findings()
     if pseudonymize:
         dialogues, meant = pseudonymized_records(dialogues, meant, findings), Selection()
+    others = others_for(dialogues, meant, model, language)
     model, choice = model_for(dialogues, meant, model, language)
     announce(progress, f"loading the model {model}")
     chosen: Any = str(model) if isinstance(model, Path) else model
     # The stage converts both to plain data, whatever their type.
     labels: Any = {"label_set": label_set, "label_map": label_map, "priors": priors}
+    labels["others"] = others if chosen == LABELER else None
     [stage] = at_endpoint(
         [AnnotateDialogues(chosen, device_for(chosen, device), top, batch_tokens, trust_remote_code, **labels)],
         run=shared_run(out),
@@ -288,8 +295,11 @@ def label(
     done |= {"model": stage.source, "label_set": stage.labels.name} | found_in(findings)
     if asked := used([stage], done.pop(UNANSWERED, 0)):
         done["endpoint"] = asked
-    remark = remark_on_language(done.get("other_language", 0), done.get("languages_checked", 0), stage)
-    if said := [*choice, *done.get("remarks", []), *filter(None, [remark])]:
+    remarks = [
+        remark_on_others(done.get("by_other_model", 0), done["dialogues"], stage),
+        remark_on_language(done.get("other_language", 0), done.get("languages_checked", 0), stage),
+    ]
+    if said := [*choice, *done.get("remarks", []), *filter(None, remarks)]:
         done["remarks"] = said
     shown = {name: done[name] for name in ("dialogues", "turns", "model")}
     return Result("label", done, None if str(out) == "-" else place_of(out), shown)
@@ -380,13 +390,17 @@ def other_language_counts(shards: Sequence[Path], stage: LabelTurns) -> dict[str
 
     Returns:
         `other_language`, their number, and `languages_checked`, that of all checked; empty if the model's languages are
-        unknown.
+        unknown. `by_other_model` is the number of those that the stage's model for other languages labelled, if it has
+        one.
     """
     languages = languages_of(stage)
     if not languages:
         return {}
     others, checked = count_other_languages(shards, languages)
-    return {"other_language": others, "languages_checked": checked}
+    counts = {"other_language": others, "languages_checked": checked}
+    if isinstance(stage, AnnotateDialogues) and stage.others:
+        counts["by_other_model"] = sum(labelled_by_others(read_shard(shard, ["turns"]), stage) for shard in shards)
+    return counts
 
 
 def _label_folder(

@@ -6,7 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from edos_dataset.arrays import unnest
 from edos_dataset.commands.line_runs import announced
@@ -14,7 +16,7 @@ from edos_dataset.commands.options import COMMAND_LINE
 from edos_dataset.commands.progress import warn
 from edos_dataset.labeling.languages import LanguageTally, languages_of
 from edos_dataset.labeling.models.labelers import CheckedLabeler
-from edos_dataset.labeling.models.shipped import is_supported, suited
+from edos_dataset.labeling.models.shipped import MULTILINGUAL, is_supported, suited
 from edos_dataset.labeling.stages import UNANSWERED, AnnotateDialogues, LabelTurns, dialogues_of
 from edos_dataset.labeling.translation import as_parameter
 from edos_dataset.languages import name_of_language
@@ -83,6 +85,31 @@ def model_for(dialogues: Any, meant: Selection, model: Any, language: str | None
         return chosen, []
     why = f"the {'texts are' if language else 'first texts look'} {name_of_language(found)}"
     return chosen, [f"labelled by {chosen!r}, since {why}"]
+
+
+def others_for(dialogues: Any, meant: Selection, model: Any, language: str | None) -> str | None:  # noqa: ANN401
+    """Return the model for those of the dialogues that are in other languages than the default model's, or None where
+    a model or a language is asked for, and for folders of `curate`, which have one language; arguments as for
+    `model_for`.
+    """
+    is_folder = isinstance(dialogues, str | Path) and curated_config(dialogues, meant.config) is not None
+    return None if model is not None or language is not None or is_folder else MULTILINGUAL
+
+
+def labelled_by_others(table: pa.Table, stage: AnnotateDialogues) -> int:
+    """Return how many labelled dialogues the stage's model for other languages labelled."""
+    turns, offsets = unnest(table, "turns")
+    sources = turns.field("label_source").take(pa.array(offsets[:-1][np.diff(offsets) > 0]))
+    found: int = pc.sum(pc.equal(sources, stage.for_others.source)).as_py() or 0
+    return found
+
+
+def remark_on_others(count: int, dialogues: int, stage: AnnotateDialogues) -> str | None:
+    """Return a sentence about the dialogues that the model for other languages labelled, None if there are none."""
+    if not count:
+        return None
+    which = f"{count:,} of {counted(dialogues, 'dialogues')} {'is' if count == 1 else 'are'} in another language"
+    return f"{which}: labelled by {stage.others!r}"
 
 
 def _first_texts(dialogues: Any, meant: Selection) -> list[str]:  # noqa: ANN401
@@ -156,11 +183,13 @@ def remark_on_language(others: int, checked: int, stage: LabelTurns) -> str | No
     if not others:
         return None
     *some, last = map(name_of_language, languages_of(stage) or ())
-    known = f"{', '.join(some)} and {last}" if some else last
-    which = f"{others:,} of {counted(checked, 'dialogues')} {unit_of(others, 'do')}n't look {known}"
+    known, none_of = (f"{', '.join(some)} {word} {last}" if some else last for word in ("and", "or"))
+    which = f"{others:,} of {counted(checked, 'dialogues')} {unit_of(others, 'do')}n't look {none_of}"
+    second = getattr(stage, "others", None)
+    models = f"models {stage.model!r} and {second!r} know" if second else f"model {stage.model!r} knows"
     remark = (
-        f"{which}; model {stage.model!r} knows {known} only: for others give a --model that knows them, such as a "
-        "classifier of the Hub or openai:MODEL"
+        f"{which}; {models} {known} only: for others give a --model that knows them, such as a classifier of the Hub "
+        "or openai:MODEL"
     )
     if COMMAND_LINE.get() is None:
         warn(remark)

@@ -12,13 +12,12 @@ from edos_dataset.arrays import unnest
 from edos_dataset.labeling.models.shipped import SHIPPED, suited
 from edos_dataset.labeling.priors import FILMS
 from edos_dataset.labeling.stages import AnnotateDialogues, LabelTurns, dialogues_of
-from edos_dataset.languages.detection import contradict_language
+from edos_dataset.languages.detection import WORDS_OF_DIALOGUE, contradict_language
 from edos_dataset.runs.shards import read_shard
 
 MOST_DIALOGUES, MOST_SHARDS = 1_000, 20
 """Limits of `count_other_languages`: dialogues (a third of a second's work) and shards."""
 
-_LEAST_WORDS = 5  # dialogues are short; of 1,200 English ones with two turns or more, none was misjudged
 _WORDS_TOGETHER = 60  # pool short dialogues until they have this many distinct words
 _WORD = re.compile(r"[^\W\d_]{3,}")
 
@@ -40,13 +39,14 @@ def for_language(stage: AnnotateDialogues, language: str | None, weighed: bool) 
 
 
 def languages_of(stage: LabelTurns) -> tuple[str, ...] | None:
-    """Return the codes of the languages that a stage's model supports, or None if unknown.
+    """Return the codes of the languages that a stage's model supports, and its model for other languages, if it has
+    one; None if unknown.
 
     Labelers that are not shipped state their languages in the attribute `languages`.
     """
-    if stage.model in SHIPPED:
-        return SHIPPED[stage.model].languages
-    return getattr(stage.labeler, "languages", None)
+    known = SHIPPED[stage.model].languages if stage.model in SHIPPED else getattr(stage.labeler, "languages", None)
+    others = getattr(stage, "others", None)
+    return known if known is None or others is None else tuple(dict.fromkeys([*known, *SHIPPED[others].languages]))
 
 
 def count_other_languages(shards: Sequence[Path], languages: Sequence[str]) -> tuple[int, int]:
@@ -89,7 +89,7 @@ class LanguageTally:
         for dialogue in dialogues_of(turns.field("text"), offsets):
             self._looked_at += 1
             words = set(_WORD.findall(" ".join(dialogue).casefold()))
-            if len(words) > _LEAST_WORDS:
+            if len(words) > WORDS_OF_DIALOGUE:
                 self._others += self._differs(dialogue)
                 continue
             self._short.append(dialogue)
@@ -103,7 +103,7 @@ class LanguageTally:
         return self._others, self._looked_at
 
     def _judge_short(self) -> None:
-        if len(self._words) > _LEAST_WORDS:
+        if len(self._words) > WORDS_OF_DIALOGUE:
             self._others += len(self._short) * self._differs(
                 list(dict.fromkeys(text for each in self._short for text in each))
             )
@@ -112,7 +112,7 @@ class LanguageTally:
         self._short, self._words = [], set()
 
     def _differs(self, texts: list[str]) -> bool:
-        return all(contradict_language(texts, language, _LEAST_WORDS) for language in self._languages)
+        return all(contradict_language(texts, language, WORDS_OF_DIALOGUE) for language in self._languages)
 
 
 def _spread(count: int, most: int) -> list[int]:

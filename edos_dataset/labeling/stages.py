@@ -1,12 +1,12 @@
 """The labelling stages: embeddings of turns, weak labels of single turns, and labels of turns with their history."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from edos_dataset.arrays import Floats, nest, unnest
+from edos_dataset.arrays import Bools, Floats, nest, unnest
 from edos_dataset.encoders.encoder import DEFAULT_MODEL, Encoder, limit_blas, limit_threads
 from edos_dataset.label_sets import LabelSet, LabelSetError, with_label_set
 from edos_dataset.labeling.models.base import EmbeddedLabeler, Labeler, TurnEmbedder, shortened
@@ -14,9 +14,11 @@ from edos_dataset.labeling.models.endpoint.labeler import HISTORY, EndpointLabel
 from edos_dataset.labeling.models.endpoint.settings import PREFIX, Endpoint
 from edos_dataset.labeling.models.labelers import check_labeler, encoder_under, load_labeler, register_labeler
 from edos_dataset.labeling.models.linear import LinearLabeler
+from edos_dataset.labeling.models.shipped import SHIPPED
 from edos_dataset.labeling.priors import Priors, as_priors, priors_of
 from edos_dataset.labeling.translation import Given, Translation, as_parameter, digest_of, naming, translation_of
 from edos_dataset.labels import LABELS
+from edos_dataset.languages.detection import in_other_language
 from edos_dataset.runs.pipeline import BY_HAND, Stage, Unit, check_ranges
 from edos_dataset.schema.tables import DIALOGUES, ENCODED, LABEL_FIELDS, LABELLED, SEVERAL, TOP, labelled
 
@@ -263,18 +265,55 @@ class AnnotateDialogues(LabelTurns):
             label alike, or `label: share`; null for the model as it is (`labeling.priors`).
         multi_label: let a model at an endpoint give a turn several labels.
         endpoint: where a model `openai:MODEL` is and how it is asked; never read from a recipe.
+        others: a shipped model that labels the dialogues whose words are of one of its languages and of none that
+            `model`, a shipped one, supports; None for none. Never read from a recipe.
     """
 
     model: str = "general"
+    others: str | None = field(default=None, metadata=BY_HAND)
 
     name: ClassVar[str] = "annotate"
     gives = ("turns.label",)
     reach: ClassVar[int] = HISTORY
 
+    def inputs(self) -> dict[str, str]:
+        """Return the identities of the models' weights."""
+        return super().inputs() | ({"others": self.for_others.identity} if self.others else {})
+
+    def records(self) -> dict[str, dict[str, Any]]:
+        """Return the models' records, keyed by their names in `label_source`."""
+        return super().records() | (self.for_others.records() if self.others else {})
+
+    @property
+    def for_others(self) -> "AnnotateDialogues":
+        """The stage that labels the dialogues in other languages."""
+        assert self.others, "asked for where there is one"
+        return replace(self, model=self.others, others=None)
+
     def __call__(self, table: pa.Table) -> pa.Table:
         """Replace the labels."""
+        theirs = self._of_others(table)
+        if theirs.all():
+            return self.for_others(table) if len(theirs) else self._relabelled(table)
+        if not theirs.any():
+            return self._relabelled(table)
+        parts = [self._relabelled(table.filter(pa.array(~theirs))), self.for_others(table.filter(pa.array(theirs)))]
+        order = np.argsort(np.r_[np.flatnonzero(~theirs), np.flatnonzero(theirs)])
+        return pa.concat_tables(parts).take(pa.array(order))
+
+    def _relabelled(self, table: pa.Table) -> pa.Table:
         _, _, turns = self._label(table)
         return with_label_set(table.set_column(table.column_names.index("turns"), "turns", turns), self.labels)
+
+    def _of_others(self, table: pa.Table) -> Bools:
+        """Return which dialogues the model for other languages labels, [dialogues]."""
+        if not self.others:
+            return np.zeros(table.num_rows, bool)
+        turns, offsets = unnest(table, "turns")
+        known, theirs = (SHIPPED[name].languages for name in (self.model, self.others))
+        return np.array(
+            [in_other_language(texts, known, theirs) for texts in dialogues_of(turns.field("text"), offsets)], bool
+        )
 
 
 def embedded_by(table: pa.Table, identity: str) -> bool:

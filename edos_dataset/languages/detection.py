@@ -64,6 +64,11 @@ LEAST_KNOWN = 0.6
 than 0.85, of those of the nearest language tried (Portuguese by Spanish) less than 0.6.
 """
 
+WORDS_OF_DIALOGUE = 5
+"""The same for a dialogue, which is short: of 1,200 English ones with two turns or more, none was misjudged."""
+
+_LONGER_WORD = re.compile(r"[^\W\d_]{3,}")
+_COMMON = {language: frozenset(words.split()) for language, words in _COMMONEST_WORDS.items()}
 _MARKUP = re.compile(r"<[^<>]{0,100}>|\{[^{}]{0,100}\}")
 _WORDS = MostCommonTokenSampler()
 _DICTIONARIES = {
@@ -133,6 +138,23 @@ def contradict_language(texts: Sequence[str], code: str, least_words: int = LEAS
     step = -(-len(texts) // SAMPLE_LINES) or 1
     sample = _MARKUP.sub(" ", "\n".join(text[:LINE_CHARACTERS] for text in texts[::step]))
     return _by_script(sample, language) or _by_words(sample, language, least_words)
+
+
+def in_other_language(texts: Sequence[str], known: Sequence[str], others: Sequence[str]) -> bool:
+    """Return whether a dialogue is in none of the known languages but in one of some others; one of few different words
+    is believed to be in a known one.
+
+    Args:
+        texts: its turns.
+        known: codes of languages, at least one.
+        others: codes of languages.
+    """
+    words = set(_LONGER_WORD.findall(" ".join(texts).casefold()))
+    if len(words) <= WORDS_OF_DIALOGUE or any(len(words & _COMMON[code]) > 1 for code in known if code in _COMMON):
+        return False
+    return all(contradict_language(texts, code, WORDS_OF_DIALOGUE) for code in known) and any(
+        contradict_language(texts, code, WORDS_OF_DIALOGUE) is None for code in others if code not in known
+    )
 
 
 def _by_script(sample: str, language: str) -> OtherLanguage | None:

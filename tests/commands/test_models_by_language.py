@@ -4,8 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from command_line import edos
 from edos_dataset.commands.corpus_runs import language_remarks
 from edos_dataset.commands.labelled_objects import model_for
 from edos_dataset.labeling.stages import AnnotateDialogues, LabelTurns
@@ -107,3 +109,44 @@ def test_a_language_that_cannot_choose_is_refused(model: Any, language: str, mes
 @pytest.mark.parametrize("source", ["-", "/dev/stdin", "nowhere.jsonl", "owner/data"])
 def test_what_cannot_be_read_twice_is_taken_for_english(source: str) -> None:
     assert model_for(source, Selection(), None, None) == ("general", [])
+
+
+SPANISH = ["¿Por qué me dejaste sola esta noche?", "Lo siento mucho, mi amor, no volverá a pasar."]
+SHORT = ["Nein!", "Doch!"]
+
+
+def sources_of(stage: AnnotateDialogues, dialogues: list[list[str]]) -> list[str]:
+    """Return the model that labelled each dialogue."""
+    table = pa.table({"turns": [[{"text": text} for text in texts] for texts in dialogues]})
+    return [row["turns"][0]["label_source"].partition("@")[0] for row in stage(table).to_pylist()]
+
+
+def test_dialogues_in_other_languages_are_labelled_by_the_model_that_knows_them() -> None:
+    stage = AnnotateDialogues(others="multilingual")
+    mixed = [ENGLISH, GERMAN, SHORT, FINNISH, SPANISH, ENGLISH]
+    general, other = "general-minilm", "multilingual-e5"
+    assert sources_of(stage, mixed) == [general, other, general, general, other, general]
+    assert sources_of(stage, [GERMAN, SPANISH]) == [other, other]
+    assert sources_of(stage, [ENGLISH]) == sources_of(AnnotateDialogues(), [GERMAN])[:1] == [general]
+    assert stage(pa.table({"turns": pa.array([], pa.list_(pa.struct({"text": pa.string()})))})).num_rows == 0
+    assert stage.inputs().keys() == {"model", "others"} and len(stage.records()) == 2
+    assert AnnotateDialogues().inputs().keys() == {"model"}
+    table = pa.table({"turns": [[{"text": text} for text in texts] for texts in mixed]})
+    both = stage(table).take([1, 4])
+    assert both.equals(stage.for_others(table.take([1, 4]))), "in the order of the source, as the model alone"
+
+
+def test_a_command_without_a_model_labels_each_language_by_its_own(tmp_path: Path) -> None:
+    path, out = tmp_path / "mixed.jsonl", tmp_path / "out.jsonl"
+    rows = [
+        {"dialogue_id": name, "turns": turns}
+        for name, turns in zip("abcdefg", [*[ENGLISH] * 4, GERMAN, FINNISH, SHORT], strict=True)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    said = " ".join(edos("label", path, "--out", out).output.split())
+    assert "1 of 7 dialogues is in another language: labelled by 'multilingual'" in said
+    assert "1 of 7 dialogues doesn't look English, German, Spanish, Hungarian, Italian, Dutch or Portuguese" in said
+    assert "models 'general' and 'multilingual' know" in said
+    alone = " ".join(edos("label", path, "--out", out, "--model", "general", "--force").output.split())
+    assert "labelled by 'multilingual'" not in alone
+    assert "2 of 7 dialogues don't look English; model 'general' knows English only" in alone
