@@ -28,7 +28,7 @@ from edos_dataset.runs.recipes import build
 from edos_dataset.runs.untrusted import read_yaml
 from edos_dataset.segmentation.turns.context import ContextScorer
 from edos_dataset.segmentation.turns.scorers import BESIDE, blend, load_scorer
-from training.loop import remove_checkpoints
+from training.loop import precision_of, remove_checkpoints
 from training.train_turn_segmenter import log_odds, report
 from training.turns.bench import Corpus, brief, facts_of
 from training.turns.context_fit import ContextSettings, fit_context, keep_state
@@ -53,7 +53,8 @@ def train(arguments: argparse.Namespace) -> None:
     unseen = np.isin(corpus.shows, recipe["kept_out"])
     scorer = learn(corpus.documents(~unseen), settings, arguments)
     test = unseen & np.isin(corpus.table["corpus"].to_pylist(), recipe["test_corpora"])
-    results = measure_unseen(replace(scorer, threads=arguments.threads), corpus.documents(test), recipe)
+    hasty = replace(scorer, threads=arguments.threads, half=precision_of("auto") == "bf16")
+    results = measure_unseen(hasty, corpus.documents(test), recipe)
     for name, row in results.scorers.items():
         report(f"{name}: accuracy {row['accuracy']:.4f} {row['accuracy_interval']}, log loss {row['log_loss']:.4f}")
     if arguments.report:
@@ -91,7 +92,11 @@ def measure_unseen(encoder: ContextScorer, table: pa.Table, recipe: Mapping[str,
         least=recipe["least_confidence"],
         seed=recipe["seed"],
     )
-    facts = {"sentences a second and core, the encoder": round(speed), "threads": encoder.threads}
+    facts = {
+        "sentences a second and core, the encoder": round(speed),
+        "threads": encoder.threads,
+        "precision": "bfloat16" if encoder.half else "float32",
+    }
     return replace(results, facts={**results.facts, **facts})
 
 

@@ -41,7 +41,7 @@ from training.turns.boundaries import Boundaries
 from training.turns.data import count_labels
 from training.turns.metrics import ablation_row, measure
 from training.turns.report import Results, assess, write_report
-from training.turns.teacher import with_teacher, with_threads
+from training.turns.teacher import in_haste, with_teacher
 
 RULES_ALONE = "rules, words unknown"
 _CIPHER = str.maketrans(
@@ -156,7 +156,7 @@ def taught(corpus: Corpus, recipe: Mapping[str, Any], cache: Path) -> Corpus:
     if not (name := recipe.get("teacher")):
         return corpus
     left_out = frozenset(recipe.get("untaught", ()))
-    table = with_teacher(corpus.table, with_threads(load_scorer(name), available_cores()), cache, left_out, report)
+    table = with_teacher(corpus.table, in_haste(load_scorer(name), available_cores()), cache, left_out, report)
     return replace(corpus, table=table)
 
 

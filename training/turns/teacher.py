@@ -20,6 +20,7 @@ from edos_dataset.arrays import Floats, unnest
 from edos_dataset.segmentation.turns.context import ContextScorer
 from edos_dataset.segmentation.turns.scorers import BlendScorer, TurnScorer
 from training.caches import kept
+from training.loop import precision_of
 
 TAUGHT = "taught"
 """Column of the teacher's probabilities of "same turn", a list of float32 for each document; null without one."""
@@ -56,12 +57,15 @@ def with_teacher(
     return table.append_column(TAUGHT, column)
 
 
-def with_threads(scorer: TurnScorer, threads: int) -> TurnScorer:
-    """Return a scorer whose encoder, if it has one, uses some threads of torch."""
-    if isinstance(scorer, BlendScorer):
-        parts = [replace(part, threads=threads) if isinstance(part, ContextScorer) else part for part in scorer.parts]
-        return replace(scorer, parts=tuple(parts))
-    return scorer
+def in_haste(scorer: TurnScorer, threads: int) -> TurnScorer:
+    """Return a scorer whose encoder, if it has one, uses some threads of torch, and bfloat16 where that is faster."""
+    if not isinstance(scorer, BlendScorer):
+        return scorer
+    half = precision_of("auto") == "bf16"
+    parts = [
+        replace(part, threads=threads, half=half) if isinstance(part, ContextScorer) else part for part in scorer.parts
+    ]
+    return replace(scorer, parts=tuple(parts))
 
 
 def soft_targets(table: pa.Table, label: npt.NDArray[np.int8], weight: Floats, share: float) -> tuple[Floats, Floats]:

@@ -8,8 +8,10 @@ import pytest
 
 from edos_dataset.segmentation.turns.scorers import load_scorer
 from labelled_films import flat, labelled
+from small_context import random_scorer
+from small_models import save_backbone
 from training.turns.net_fit import NetSettings, fit_net
-from training.turns.teacher import TAUGHT, soft_targets, with_teacher, with_threads
+from training.turns.teacher import TAUGHT, in_haste, soft_targets, with_teacher
 
 SMALL = NetSettings(
     embedding=8, filters=12, evidence=4, hidden=16, unknown_words=0.05, epochs=30, sentences=120, rate=1e-2, least=2
@@ -91,7 +93,15 @@ def test_boundaries_without_labels_are_learned_from_the_teacher(tmp_path):
     assert ((scores > 0.5) == goes_on)[known].mean() > 0.95
 
 
-def test_only_encoders_get_threads():
-    scorer = load_scorer("blend")
-    assert with_threads(scorer, 3).identity == scorer.identity
-    assert with_threads(load_scorer("rules"), 3) is load_scorer("rules")
+def test_only_encoders_make_haste(tmp_path):
+    random_scorer(save_backbone(tmp_path / "backbone")).save(tmp_path / "scorer")
+    scorer = load_scorer(str(tmp_path / "scorer"))
+    hasty = in_haste(scorer, 1)
+    assert hasty.identity == scorer.identity and hasty.parts[0].threads == 1
+    table = labelled(films(2), sentences=8)
+    np.testing.assert_allclose(hasty.same_turn(table), scorer.same_turn(table), atol=0.1)
+    half = replace(scorer.parts[0], half=True).same_turn(table)
+    difference = np.nanmax(np.abs(half - scorer.parts[0].same_turn(table)))
+    assert 0 < difference < 0.2
+    for name in ("blend", "rules"):
+        assert in_haste(load_scorer(name), 3).identity == load_scorer(name).identity
