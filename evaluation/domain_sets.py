@@ -29,7 +29,7 @@ from training.labels.readings import read_readings
 TASKS = {"crowd": "dialogue", "weak": "weak"}
 """Set → the task of `ClassifierRecipe` whose test split it is."""
 
-FILMS, AUTHORS = "films", "weak_test"
+FILMS, AUTHORS, MUSTARD = "films", "weak_test", "mustard"
 AUTHORS_FILE = "empathetic_dialogues/weak_labeler/test.txt"
 SETS = {
     "crowd": "subtitle dialogues on whose last turn two of three workers agreed; the test part of the split",
@@ -47,10 +47,12 @@ SETS = {
     "the dialogues: others of the same episodes are learned from, and the confidence of `general` is fitted on these",
     AUTHORS: "single turns of EmpatheticDialogues and of phrases for intents; all of the authors' test.txt, on which "
     "the papers' weak labeler is right in 65.88 %",
+    MUSTARD: "scenes of sitcoms (MUStARD++), the last utterance with one of ten emotions that the speaker means; half "
+    "are sarcastic; a fifth",
 }
 """Name → description."""
 
-BY_NAME = (AUTHORS,)
+BY_NAME = (AUTHORS, MUSTARD)
 """Sets that are measured only if they are named: not everyone has them."""
 
 INTENT_IDS: Ints = np.array([LABEL_IDS[name] for name in INTENTS])

@@ -132,6 +132,12 @@ def utterances(number, column, label):
 OF_SETS = {
     "meld": lambda n: in_csv(utterances(n, "Emotion", "joy")),
     "emotyda": lambda n: in_csv(utterances(n, "Dialogue Act", "q")),
+    "mustard": lambda n: in_csv(
+        [
+            {"SCENE": i // 5, "KEY": i, "SENTENCE": f"No {i}.", "SPEAKER": "ANN", "Implicit_Emotion": "Anger"}
+            for i in range(n)
+        ]
+    ),
     "dailydialog": lambda n: "".join(
         json.dumps({"dialogue": [{"emotion": "joy", "act": "inform", "text": f"No {i} ."}] * 2}) + "\n"
         for i in range(n)

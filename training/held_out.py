@@ -13,7 +13,7 @@ from edos_dataset.crowd.splits import plain_text
 HELD_OUT_FILES = {"meld": "meld/dev_sent_emo.csv", "goemotions": "goemotions/dev.tsv", "swda": "swda/val.txt"}
 """Source → the file of the data folder that is held out."""
 
-SPLIT_BY_DIGEST = ("emorynlp", "emotyda", "xed", "dailydialog", "esconv")
+SPLIT_BY_DIGEST = ("emorynlp", "emotyda", "mustard", "xed", "dailydialog", "esconv")
 """Sources in one file, part of which is held out."""
 
 ONE_IN = 5

@@ -22,6 +22,7 @@ CONVENTIONS = {
     "emorynlp": ("emorynlp",),
     "xed": ("xed",),
     "goemotions": ("goemotions",),
+    "mustard": ("mustard",),
     "acts": ("dailydialog", "esconv", "swda", "emotyda"),
     "writer": (NOTES,),
 }

@@ -43,7 +43,7 @@ OWN = {
 there; None for replayed ones.
 """
 
-ACTED = (FILMS, "meld", "emorynlp", "emotyda")
+ACTED = (FILMS, "meld", "emorynlp", "emotyda", "mustard")
 """Sources that partly cover the same episodes, segmented into other turns."""
 
 NAMES = (*OWN, FILMS, COMMON, NOTES, *SOURCES)

@@ -282,6 +282,29 @@ def _reread(text: str) -> str:
         return text
 
 
+_MUSTARD_COLUMNS = ("SCENE", "KEY", "SENTENCE", "SPEAKER", "Implicit_Emotion")
+
+
+def read_mustard(path: Path) -> Iterator[LabelledDialogue | Reject]:
+    """Yield the scenes of MUStARD++'s `mustard++_text.csv`: the utterances before, without labels, and a last one whose
+    label is the emotion that is meant ("ridicule"), half of them sarcastic (Ray et al., 2022). "PERSON" is nobody.
+    """
+    scenes: dict[str, list[Turn | Reject]] = {}
+    for line, row in read_csv(path, _MUSTARD_COLUMNS):
+        if isinstance(row, Reject):
+            yield row
+            continue
+        scene, speaker, meant = (row[name].strip() for name in ("SCENE", "SPEAKER", "Implicit_Emotion"))
+        if not scene:
+            yield Reject(path.name, line, "no_id", row["SENTENCE"].strip()[:60])
+            continue
+        known = None if speaker in ("", "PERSON") else speaker.title()
+        said = Turn(line, spoken_text(row["SENTENCE"]), known, (meant.lower(),) if meant else ())
+        scenes.setdefault(scene, []).append(said)
+    for scene, turns in scenes.items():
+        yield from dialogue_of("mustard", path.name, scene, turns)
+
+
 _TRANSCRIBER = re.compile(r"\*.*|\b[a-z]+_[a-z]+\b")
 
 
@@ -379,6 +402,7 @@ SOURCES: dict[str, LabelledSet] = {
         "Apache-2.0",
         True,
     ),
+    "mustard": LabelledSet(read_mustard, {"all": ("mustard/mustard++_text.csv",)}, "none stated", False),
     "xed": LabelledSet(read_xed, {"all": ("xed/en-annotated.tsv", "xed/neu_en.txt")}, "CC BY 4.0", True),
     "goemotions": LabelledSet(
         read_goemotions,

@@ -16,6 +16,7 @@ from edos_dataset.releases.labelled_sets.readers import (
     read_esconv,
     read_goemotions,
     read_meld,
+    read_mustard,
     read_swda,
     read_xed,
 )
@@ -266,12 +267,30 @@ def test_emorynlp_comes_as_a_table_too(tmp_path):
     assert rejects == [(5, "wrong_columns")]
 
 
+def test_the_last_utterance_of_a_scene_of_mustard_has_the_emotion_that_is_meant(tmp_path):
+    dialogues, rejects = read(
+        read_mustard,
+        tmp_path,
+        "mustard++_text.csv",
+        "SCENE,KEY,SENTENCE,END_TIME,SPEAKER,SHOW,Sarcasm,Sarcasm_Type,Implicit_Emotion,Explicit_Emotion,Valence,Arousal",
+        '1_1,1_1_c_00,"Well, uh...',
+        'you have questions.",0:06,PERSON,BBT,,,,,,',
+        "1_1,1_1_u,Great. Just great.,0:08,SHELDON,BBT,1,PRO,Ridicule,Happiness,3,5",
+        "1_2,1_2_u,Hm.,0:02,AMY,BBT,0,NONE,Boredom,Neutral,3,5",
+        ",,Hm.,0:02,AMY,BBT,0,NONE,Anger,Neutral,3,5",
+    )
+    texts, speakers = ("Well, uh... you have questions.", "Great. Just great."), (None, "Sheldon")
+    assert dialogues == [LabelledDialogue("1_1", texts, speakers, ((), ("ridicule",)))]
+    assert rejects == [(6, "no_id"), (5, "unknown_label")]
+
+
 COUNTS = {
     "meld/dev_sent_emo.csv": (114, 1109, 0),
     "dailydialog/valid.json": (1000, 8069, 0),
     "emorynlp/dev.json": (99, 1344, 0),
     "emorynlp/train.csv": (657, 7244, 0),
     "emotyda/MELD.csv": (1037, 9986, 3),
+    "mustard/mustard++_text.csv": (1202, 6012, 29),
     "xed/neu_en.txt": (8207, 8207, 0),
     "xed/en-annotated.tsv": (14895, 14895, 3),
     "goemotions/dev.tsv": (5426, 5426, 0),
