@@ -46,6 +46,7 @@ def train(arguments: argparse.Namespace) -> None:
     """Train, measure and write, as the options state."""
     given = read_yaml(arguments.recipe)
     recipe = read_yaml(arguments.recipe.parent / given["turns"])
+    recipe |= {name: given[name] for name in ("test_corpora",) if name in given}
     settings = build(ContextSettings, given["context"], str(arguments.recipe))
     if arguments.updates is not None:
         settings = replace(settings, updates=arguments.updates)
@@ -136,7 +137,8 @@ def parse_arguments() -> argparse.Namespace:
         "--recipe",
         type=Path,
         required=True,
-        help="YAML: `turns`, the recipe with the documents and the shows that are kept out; `context`, the settings",
+        help="YAML: `turns`, the recipe with the documents and the shows that are kept out; `context`, the settings; "
+        "`test_corpora`, if not all of `turns`",
     )
     add("--cache", type=Path, required=True, help="folder of train_turn_segmenter.py's documents")
     add("--state", type=Path, required=True, help="folder of this training: checkpoints and its last state")

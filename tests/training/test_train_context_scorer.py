@@ -147,6 +147,6 @@ def test_impossible_requests_are_told(place, more, message, capsys):
 def test_the_recipes_can_be_read(name):
     folder = Path(script.__file__).parent / "recipes" / "turns"
     recipe = yaml.safe_load((folder / f"{name}.yaml").read_text(encoding="utf-8"))
-    assert (folder / recipe["turns"]).is_file() and recipe.keys() == {"turns", "context"}
+    assert (folder / recipe["turns"]).is_file() and recipe.keys() == {"turns", "context", "test_corpora"}
     settings = build(ContextSettings, recipe["context"], name)
     assert settings.backbone in script._BACKBONES and settings.precision == "bf16"

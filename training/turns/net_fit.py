@@ -51,6 +51,8 @@ class NetSettings:
         share: corpus → fraction of its documents in a pass, if not all.
         taught: weight of the teacher's probabilities beside the labels, 0 to 1, where there are any (`teacher.py`).
         wide: a third layer, over sentences farther away (`NetScorer.wide`).
+        product: the first layer also sees the products of the vectors of a sentence and the one before, which tell what
+            both share (Conneau et al., 2017).
         piece: sentences of a document that stay together; the pieces of all documents of a pass are shuffled, so that
             with a small number a batch is of many films.
         sentences: approximate number of sentences in a batch.
@@ -72,6 +74,7 @@ class NetSettings:
     taught: float = 0.5
     marks_only: bool = False
     wide: bool = False
+    product: bool = False
     piece: int = 1_000_000
     sentences: int = 1600
     rate: float = 3e-3
@@ -101,6 +104,7 @@ class Net(nn.Module):
         self.edge = nn.Linear(2 * EDGE * settings.embedding, settings.filters)
         width = 2 * settings.filters + settings.evidence
         self.first = nn.Linear(5 * width, settings.hidden)
+        self.product = nn.Linear(2 * settings.filters, settings.hidden, bias=False) if settings.product else None
         self.second = nn.Linear(3 * settings.hidden, settings.hidden)
         self.third = nn.Linear(3 * settings.hidden, settings.hidden) if settings.wide else None
         self.out = nn.Linear(settings.hidden, 1)
@@ -121,7 +125,10 @@ class Net(nn.Module):
         number = torch.from_numpy(
             np.repeat(np.arange(len(documents)), [len(document.evidence) for document in documents])
         )
-        hidden = self.dropout(torch.relu(self.first(_around(sentences, number, 2))))
+        first = self.first(_around(sentences, number, 2))
+        if self.product is not None:
+            first = first + self.product(vectors * _around(vectors, number, 1)[:, : vectors.shape[1]])
+        hidden = self.dropout(torch.relu(first))
         hidden = self.dropout(hidden + torch.relu(self.second(_around(hidden, number, 1))))
         if self.third is not None:
             hidden = self.dropout(hidden + torch.relu(self.third(_around(hidden, number, 1, STRIDE))))
@@ -312,12 +319,21 @@ def export(net: Net, vocabulary: npt.NDArray[np.uint64], languages: tuple[str, .
     weights = {"words": np.rint(words / scale).astype(np.int8), "words_scale": scale.astype(np.float32)}
     for name in ("cases", "evidence"):
         weights[name] = getattr(net, name).weight.detach().numpy().astype(np.float16)
-    for name, steps in (("filter", 3), ("edge", 1), ("first", 5), ("second", 3), ("third", 3), ("out", 1)):
+    for name, steps in (
+        ("filter", 3),
+        ("edge", 1),
+        ("first", 5),
+        ("product", 1),
+        ("second", 3),
+        ("third", 3),
+        ("out", 1),
+    ):
         if (layer := getattr(net, name)) is None:
             continue
         # One block of weights for each step, which NetScorer multiplies once and then shifts.
         joined = np.hstack(np.split(layer.weight.detach().numpy().T, steps))
         # In C order, as when read from a file, since the rounding of sums depends on the layout.
         weights[f"{name}.weight"] = joined.astype(np.float16, order="C")
-        weights[f"{name}.bias"] = layer.bias.detach().numpy().astype(np.float16)
+        if layer.bias is not None:
+            weights[f"{name}.bias"] = layer.bias.detach().numpy().astype(np.float16)
     return NetScorer(weights, vocabulary, languages)

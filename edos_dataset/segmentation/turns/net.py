@@ -239,7 +239,10 @@ class NetScorer:
         for rows in document.evidence.T[1:]:  # summing all of them at once takes four times as long
             seen += full["evidence"].take(rows, axis=0)
         sentences = np.hstack([vectors, _relu(seen)])
-        hidden = _relu(_convolve(sentences, full["first.weight"], full["first.bias"]))
+        first = _convolve(sentences, full["first.weight"], full["first.bias"])
+        if "product.weight" in full:
+            first[1:] += (vectors[1:] * vectors[:-1]) @ full["product.weight"]
+        hidden = _relu(first)
         hidden += _relu(_convolve(hidden, full["second.weight"], full["second.bias"]))
         if self.wide:
             hidden += _relu(_convolve(hidden, full["third.weight"], full["third.bias"], STRIDE))
