@@ -46,7 +46,9 @@ def train(arguments: argparse.Namespace) -> None:
     """Train, measure and write, as the options state."""
     given = read_yaml(arguments.recipe)
     recipe = read_yaml(arguments.recipe.parent / given["turns"])
-    recipe |= {name: given[name] for name in ("test_corpora",) if name in given}
+    recipe["test_corpora"] = given.get("test_corpora", recipe["test_corpora"])
+    if not recipe.get("kept_out"):
+        raise ValueError(f"{given['turns']} keeps no show out, to measure on: name one as `kept_out`")
     settings = build(ContextSettings, given["context"], str(arguments.recipe))
     if arguments.updates is not None:
         settings = replace(settings, updates=arguments.updates)

@@ -293,10 +293,10 @@ class AnnotateDialogues(LabelTurns):
     def __call__(self, table: pa.Table) -> pa.Table:
         """Replace the labels."""
         theirs = self._of_others(table)
-        if theirs.all():
-            return self.for_others(table) if len(theirs) else self._relabelled(table)
         if not theirs.any():
             return self._relabelled(table)
+        if theirs.all():
+            return self.for_others(table)
         parts = [self._relabelled(table.filter(pa.array(~theirs))), self.for_others(table.filter(pa.array(theirs)))]
         order = np.argsort(np.r_[np.flatnonzero(~theirs), np.flatnonzero(theirs)])
         return pa.concat_tables(parts).take(pa.array(order))

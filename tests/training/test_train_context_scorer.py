@@ -143,6 +143,14 @@ def test_impossible_requests_are_told(place, more, message, capsys):
     assert message in f"{stopped.value}{capsys.readouterr().err}"
 
 
+def test_a_recipe_without_a_show_to_measure_on_is_refused(place):
+    (place / "all.yaml").write_text(yaml.safe_dump({name: TURNS[name] for name in TURNS if name != "kept_out"}))
+    given = yaml.safe_load((place / "context.yaml").read_text())
+    (place / "nothing.yaml").write_text(yaml.safe_dump({**given, "turns": "all.yaml"}))
+    with pytest.raises(SystemExit, match="all.yaml keeps no show out, to measure on"):
+        run(place, Path("nothing"), "--recipe", place / "nothing.yaml")
+
+
 @pytest.mark.parametrize("name", ["context", "context_large"])
 def test_the_recipes_can_be_read(name):
     folder = Path(script.__file__).parent / "recipes" / "turns"

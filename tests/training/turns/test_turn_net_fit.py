@@ -18,6 +18,7 @@ from training.turns import net_fit as training
 
 SMALL = training.NetSettings(
     wide=True,
+    product=True,
     piece=50,
     embedding=8,
     filters=12,
