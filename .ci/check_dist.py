@@ -28,6 +28,7 @@ REQUIRED = (
     "generation/weights/chat/predictor/packed.safetensors",
     "generation/weights/chat-large/packed.safetensors",
     "model_cards/chat.md",
+    "segmentation/turns/weights/context/context.safetensors",
     "segmentation/turns/weights/net/net.safetensors",
     "segmentation/turns/weights/marks/net.safetensors",
     "segmentation/turns/weights/scripts/net.safetensors",

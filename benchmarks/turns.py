@@ -5,9 +5,9 @@ LinearSVC on the SVM's features.
 
 The sentences come from Parquet files that `training/turns/data.py` wrote. Our time is all the work from the table to
 the scores; "cold" is the first pass of the process, which loads the lemmatiser's dictionary and sees every word for the
-first time. The baselines get tokens, lemmas and bins for free; timed are feature names, hashing and decision. They run
-on the first --few boundaries, since they are slow; once with all feature products, once without ("plain"). Writes
-benchmarks/turns.json.
+first time. `context` needs all-mpnet-base-v2 in the cache of the Hub. The baselines get tokens, lemmas and bins for
+free; timed are feature names, hashing and decision. They run on the first --few boundaries, since they are slow; once
+with all feature products, once without ("plain"). Writes benchmarks/turns.json.
 """
 
 import argparse
