@@ -27,7 +27,7 @@ from edos_dataset.runs.engines.base import available_cores
 from edos_dataset.runs.recipes import build
 from edos_dataset.runs.untrusted import read_yaml
 from edos_dataset.segmentation.turns.context import ContextScorer
-from edos_dataset.segmentation.turns.scorers import BESIDE, blend, load_scorer
+from edos_dataset.segmentation.turns.scorers import BESIDE, OF_ENCODER, blend, load_scorer
 from training.loop import precision_of, remove_checkpoints
 from training.train_turn_segmenter import log_odds, report
 from training.turns.bench import Corpus, brief, facts_of
@@ -86,7 +86,8 @@ def measure_unseen(encoder: ContextScorer, table: pa.Table, recipe: Mapping[str,
     alone = encoder.same_turn(table)
     speed = len(alone) / (time.process_time() - begun)
     others = {name: load_scorer(name).same_turn(table) for name in (BESIDE, "rules")}
-    scores = {"context": blend(log_odds(alone), log_odds(others[BESIDE])), "encoder": alone, **others}
+    both = blend(log_odds(alone), log_odds(others[BESIDE]), weights=OF_ENCODER)
+    scores = {"context": both, "encoder": alone, **others}
     results = assess(
         f"Turns of shows that the encoder did not learn from: {', '.join(recipe['kept_out'])}",
         table,

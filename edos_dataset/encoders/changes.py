@@ -10,7 +10,7 @@ returns the full weights.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -37,13 +37,14 @@ def changes(weights: Mapping[str, npt.NDArray[Any]], backbone: str = DEFAULT_MOD
     return packed
 
 
-def adapters(weights: Mapping[str, npt.NDArray[Any]], backbone: str) -> Tensors:
+def adapters(weights: Mapping[str, npt.NDArray[Any]], backbone: str, bits: Literal[4, 8] = 4) -> Tensors:
     """Return weights in packed form, of a model whose backbone was trained by adapters: two matrices for each that
-    changed, and those that the backbone lacks, in 4 bits, or in 8 if their rows are no multiple of 32.
+    changed, and those that the backbone lacks.
 
     Args:
         weights: as for `changes`, with the adapters merged.
         backbone: as for `changes`.
+        bits: of each value; with 4, matrices whose rows are no multiple of 32 have 8.
 
     Raises:
         ValueError: a matrix of the backbone changed in all its dimensions.
@@ -53,10 +54,10 @@ def adapters(weights: Mapping[str, npt.NDArray[Any]], backbone: str) -> Tensors:
         if value.ndim != 2:
             packed[name] = value.astype(np.float16)
         elif start is None:
-            packed[name], packed[name + FACTOR] = _in_few_bits(value.astype(np.float32))
+            packed[name], packed[name + FACTOR] = _in_few_bits(value.astype(np.float32), bits)
         else:
             for suffix, narrow in zip((DOWN, UP), _narrow(name, value.astype(np.float32) - start), strict=True):
-                packed[name + suffix], packed[name + suffix + FACTOR] = _in_few_bits(narrow)
+                packed[name + suffix], packed[name + suffix + FACTOR] = _in_few_bits(narrow, bits)
     return packed
 
 
@@ -178,9 +179,9 @@ def rounded(
 _BLOCK = 32  # consecutive values of a row that share a factor in 4 bits
 
 
-def _in_few_bits(matrix: npt.NDArray[np.float32]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Return the nearest matrix in 4 bits and its factors, or in 8 if its rows are not whole blocks."""
-    return _in_four_bits(matrix, exactly=False) or rounded(matrix)
+def _in_few_bits(matrix: npt.NDArray[np.float32], bits: int) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return the nearest matrix in 8 bits and its factors, or in 4 if these are asked for and its rows whole blocks."""
+    return (_in_four_bits(matrix, exactly=False) if bits == 4 else None) or rounded(matrix)
 
 
 def _of_few_bits(packed: npt.NDArray[Any], factors: npt.NDArray[Any]) -> npt.NDArray[np.float32]:

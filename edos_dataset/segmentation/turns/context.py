@@ -221,7 +221,8 @@ class ContextScorer:
         backbone was trained by LoRA adapters.
         """
         weights = {name: value.detach().cpu().numpy() for name, value in net.state_dict().items()}
-        return cls((adapters if by_adapters else changes)(weights, backbone), backbone, **facts)
+        packed = adapters(weights, backbone, bits=8) if by_adapters else changes(weights, backbone)
+        return cls(packed, backbone, **facts)
 
     @property
     def identity(self) -> str:

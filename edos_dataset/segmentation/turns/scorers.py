@@ -1,6 +1,6 @@
 """The scorers of boundaries between sentences, by name."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
@@ -53,6 +53,9 @@ _WEIGHTS = Path(__file__).with_name("weights")
 BESIDE = "scripts"
 """The fast scorer whose log-odds are averaged with those of the encoder in `context`."""
 
+OF_ENCODER = (4.0, 1.0)
+"""Weights of the two in that mean."""
+
 
 def _rules() -> TurnScorer:
     return RuleScorer()
@@ -75,7 +78,7 @@ def _context(folder: Path = _WEIGHTS / "context") -> TurnScorer:
     from edos_dataset.segmentation.turns.context import ContextScorer
 
     encoder = ContextScorer.load(folder)
-    return BlendScorer((encoder, NetScorer.load(_WEIGHTS / BESIDE)), encoder.record)
+    return BlendScorer((encoder, NetScorer.load(_WEIGHTS / BESIDE)), encoder.record, OF_ENCODER)
 
 
 SCORERS: dict[str, Callable[[], TurnScorer]] = {
@@ -128,9 +131,9 @@ def _made(make: Callable[..., TurnScorer], *folder: Path) -> TurnScorer:
     return make(*folder)
 
 
-def blend(*log_odds: Doubles) -> Floats:
-    """Return the probabilities of the mean of several log-odds, each [sentences]."""
-    return probabilities(np.mean(log_odds, axis=0))
+def blend(*log_odds: Doubles, weights: Sequence[float] | None = None) -> Floats:
+    """Return the probabilities of the mean of several log-odds, each [sentences], by default of equal weights."""
+    return probabilities(np.average(log_odds, axis=0, weights=weights))
 
 
 class Part(Protocol):
@@ -153,15 +156,17 @@ class Part(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class BlendScorer:
-    """Scores by the mean of the log-odds of several scorers.
+    """Scores by the weighted mean of the log-odds of several scorers.
 
     Attributes:
-        parts: the scorers, of equal weight; one may be a blend itself.
+        parts: the scorers; one may be a blend itself.
         record: the metrics of the blend; the records of the parts say how they were made.
+        weights: of the parts, by default equal ones.
     """
 
     parts: tuple[Part, ...]
     record: dict[str, Any] = field(default_factory=dict)
+    weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         """Raise ValueError if the parts have no common language."""
@@ -179,8 +184,9 @@ class BlendScorer:
 
     @property
     def identity(self) -> str:
-        """Digests of all parts."""
-        return "".join(part.identity for part in self.parts)
+        """Digests of all parts, and their weights if they are not equal."""
+        weights = "".join(f"-{weight:g}" for weight in self.weights or ())
+        return "".join(part.identity for part in self.parts) + weights
 
     def same_turn(self, table: pa.Table) -> Floats:
         """Score every sentence of the documents, which are read once; see TurnScorer."""
@@ -188,7 +194,7 @@ class BlendScorer:
 
     def log_odds(self, reading: Reading) -> Doubles:
         """Return the log-odds of "same turn" of every sentence; NaN for the first of a document."""
-        means: Doubles = np.mean([part.log_odds(reading) for part in self.parts], axis=0)
+        means: Doubles = np.average([part.log_odds(reading) for part in self.parts], axis=0, weights=self.weights)
         return means
 
     @classmethod

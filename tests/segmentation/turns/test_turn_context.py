@@ -128,10 +128,10 @@ def test_a_folder_of_it_is_loaded_beside_the_fast_scorer(scorer, tmp_path):
     scorer.save(tmp_path)
     both, beside = load_scorer(str(tmp_path)), load_scorer(BESIDE)
     assert both.record == {"name": "mine"}
-    assert both.identity == scorer.identity + beside.identity
+    assert both.identity == f"{scorer.identity}{beside.identity}-4-1"
     table = documents(LONG, SHORT)
     reading = read(table, "en")
-    mean = (scorer.log_odds(reading) + beside.log_odds(reading)) / 2
+    mean = (4 * scorer.log_odds(reading) + beside.log_odds(reading)) / 5
     np.testing.assert_allclose(both.same_turn(table), 1 / (1 + np.exp(-mean)), atol=1e-6)
 
 
