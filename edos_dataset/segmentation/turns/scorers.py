@@ -133,7 +133,14 @@ def _made(make: Callable[..., TurnScorer], *folder: Path) -> TurnScorer:
 
 def blend(*log_odds: Doubles, weights: Sequence[float] | None = None) -> Floats:
     """Return the probabilities of the mean of several log-odds, each [sentences], by default of equal weights."""
-    return probabilities(np.average(log_odds, axis=0, weights=weights))
+    return probabilities(_mean(log_odds, weights))
+
+
+def _mean(log_odds: Sequence[Doubles], weights: Sequence[float] | None) -> Doubles:
+    found: Doubles = (
+        np.mean(log_odds, axis=0) if weights is None else np.average(log_odds, axis=0, weights=weights)
+    )  # without weights `average` refuses documents without sentences
+    return found
 
 
 class Part(Protocol):
@@ -194,8 +201,7 @@ class BlendScorer:
 
     def log_odds(self, reading: Reading) -> Doubles:
         """Return the log-odds of "same turn" of every sentence; NaN for the first of a document."""
-        means: Doubles = np.average([part.log_odds(reading) for part in self.parts], axis=0, weights=self.weights)
-        return means
+        return _mean([part.log_odds(reading) for part in self.parts], self.weights)
 
     @classmethod
     def load(cls, folder: str | Path) -> "BlendScorer":

@@ -90,12 +90,14 @@ def test_numpy_scores_as_torch_does():
     assert boundaries.sum() == sum(range(8))
     assert np.ptp(numpy[boundaries]) > 0.1
     full = torch_scores(net, inputs)[boundaries]
-    assert 0 < np.abs(numpy[boundaries] - full).max() < 3e-3, "weights are rounded"
+    assert 0 < np.abs(numpy[boundaries] - full).max() < 1e-2, "weights are rounded"
     with torch.no_grad():
-        for name, steps in (("filter", 3), ("edge", 1), ("first", 5), ("second", 3), ("third", 3), ("out", 1)):
+        steps_of = {"filter": 3, "edge": 1, "first": 5, "product": 1, "second": 3, "third": 3, "out": 1}
+        for name, steps in steps_of.items():
             weight, layer = torch.from_numpy(scorer.weights[f"{name}.weight"].astype(np.float32)), getattr(net, name)
             layer.weight.copy_(torch.cat(weight.chunk(steps, dim=1)).T)
-            layer.bias.copy_(torch.from_numpy(scorer.weights[f"{name}.bias"]))
+            if layer.bias is not None:
+                layer.bias.copy_(torch.from_numpy(scorer.weights[f"{name}.bias"]))
         net.words.weight.copy_(torch.from_numpy(scorer.weights["words"] * scorer.weights["words_scale"]))
         net.cases.weight.copy_(torch.from_numpy(scorer.weights["cases"]))
         net.evidence.weight.copy_(torch.from_numpy(scorer.weights["evidence"]))
