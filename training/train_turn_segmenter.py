@@ -171,11 +171,11 @@ def ship(bench: Bench, results: Mapping[str, Results], recipe: Mapping[str, Any]
     common = facts_of(table, names, recipe["seed"], command, packages)
     for learner, settings in bench.learners.items():
         scorer = LEARNERS[learner][0](table, settings)
-        measured = results
+        found = results
         if recipe.get("kept_out"):
-            measured = {"unseen_shows": kept_out_shows(bench, recipe, learner, scorer)}
-            report(f"{learner}: {json.dumps(brief(measured['unseen_shows'], learner)['all'])}")
-        record = {"name": f"turns-{learner}", "metrics": _metrics(measured, learner), "settings": settings, **common}
+            found = {"unseen_shows": kept_out_shows(bench, recipe, learner, scorer)}
+            report(f"{learner}: {json.dumps(brief(found['unseen_shows'], learner)['all'])}")
+        record = {"name": f"turns-{learner}", "metrics": _metrics(found, learner), "settings": settings, **common}
         replace(scorer, record=record).save(args.out / learner)
         report(f"{learner}: written to {args.out / learner}")
     if set(LEARNERS) <= set(bench.learners):
@@ -230,20 +230,23 @@ def main() -> None:
         parser.error(f"the teacher {recipe['teacher']!r} knows the shows that are measured on: give --ship-only")
     corpus = taught(Corpus.load(Path(args.data_dir), args.cache, recipe["corpora"]), recipe, args.cache / "soft_labels")
     bench = Bench(corpus, args.cache / "scores", learners, report)
-    if args.ship_only:
-        ship(bench, {}, recipe, args)
-        return
+    results = {} if args.ship_only else measured(bench, recipe, args.report)
+    if args.out:
+        ship(bench, results, recipe, args)
+
+
+def measured(bench: Bench, recipe: Mapping[str, Any], folder: Path | None) -> dict[str, Results]:
+    """Return the results on unseen shows and episodes; print them and, with a folder, write the reports."""
     results = {"unseen_shows": unseen_shows(bench, recipe), "unseen_episodes": unseen_episodes(bench, recipe)}
-    rows = ablation(bench, recipe) if recipe["ablation"]["learner"] in learners else []
+    rows = ablation(bench, recipe) if recipe["ablation"]["learner"] in bench.learners else []
     results["unseen_shows"] = replace(
         results["unseen_shows"], ablation=rows, learning_curve=list(learning_curve(bench, recipe))
     )
     for name, result in results.items():
-        if args.report:
-            write_report(args.report / name, result)
+        if folder:
+            write_report(folder / name, result)
         report(f"{name}: {json.dumps({scorer: brief(result, scorer)['all'] for scorer in result.scorers})}")
-    if args.out:
-        ship(bench, results, recipe, args)
+    return results
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Soft labels: the probabilities of a slow scorer, from which a fast one learns on all boundaries, labelled or not.
 
-Scores are cached document by document, so that an interrupted run goes on where it was.
+Scores are cached document by document, so that an interrupted run resumes.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ def with_teacher(
     """
     rows: list[Floats | None] = []
     sentences, offsets = unnest(table, "sentences")
-    total, told = len(sentences), time.perf_counter()
+    total, last = len(sentences), time.perf_counter()
     for number, (corpus, (begin, end)) in enumerate(zip(table["corpus"].to_pylist(), pairwise(offsets), strict=True)):
         if corpus in left_out:
             rows.append(None)
@@ -50,9 +50,9 @@ def with_teacher(
         document = table.slice(number, 1)
         path = folder / teacher.identity / f"{_key(document)}.npy"
         rows.append(kept(path, end - begin, partial(teacher.same_turn, document)))
-        if time.perf_counter() - told > _SECONDS:
+        if time.perf_counter() - last > _SECONDS:
             report(f"soft labels: {end:,} of {total:,} sentences")
-            told = time.perf_counter()
+            last = time.perf_counter()
     column = pa.array(rows, pa.list_(pa.float32()))
     return table.append_column(TAUGHT, column)
 
