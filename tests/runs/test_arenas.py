@@ -1,4 +1,4 @@
-"""Processes of our own keep the memory of all threads in one place."""
+"""Processes of our own keep the memory of all threads in one arena."""
 
 import os
 import subprocess
