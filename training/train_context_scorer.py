@@ -28,11 +28,12 @@ from edos_dataset.runs.recipes import build
 from edos_dataset.runs.untrusted import read_yaml
 from edos_dataset.segmentation.turns.context import ContextScorer
 from edos_dataset.segmentation.turns.scorers import BESIDE, OF_ENCODER, blend, load_scorer
-from training.loop import precision_of, remove_checkpoints
+from training.loop import remove_checkpoints
 from training.train_turn_segmenter import log_odds, report
 from training.turns.bench import Corpus, brief, facts_of
 from training.turns.context_fit import ContextSettings, fit_context, keep_state
 from training.turns.report import Results, assess, write_report
+from training.turns.teacher import in_haste
 
 _BACKBONES = {
     "all-MiniLM-L6-v2": "Apache-2.0",
@@ -56,8 +57,7 @@ def train(arguments: argparse.Namespace) -> None:
     unseen = np.isin(corpus.shows, recipe["kept_out"])
     scorer = learn(corpus.documents(~unseen), settings, arguments)
     test = unseen & np.isin(corpus.table["corpus"].to_pylist(), recipe["test_corpora"])
-    hasty = replace(scorer, threads=arguments.threads, half=precision_of("auto") == "bf16")
-    results = measure_unseen(hasty, corpus.documents(test), recipe)
+    results = measure_unseen(in_haste(scorer, arguments.threads), corpus.documents(test), recipe)
     for name, row in results.scorers.items():
         report(f"{name}: accuracy {row['accuracy']:.4f} {row['accuracy_interval']}, log loss {row['log_loss']:.4f}")
     if arguments.report:

@@ -1,6 +1,5 @@
 """The languages that a labeler supports, and counts of dialogues in other languages."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,14 +11,13 @@ from edos_dataset.arrays import unnest
 from edos_dataset.labeling.models.shipped import SHIPPED, suited
 from edos_dataset.labeling.priors import FILMS
 from edos_dataset.labeling.stages import AnnotateDialogues, LabelTurns, dialogues_of
-from edos_dataset.languages.detection import WORDS_OF_DIALOGUE, contradict_language
+from edos_dataset.languages.detection import WORDS_OF_DIALOGUE, in_none_of, longer_words
 from edos_dataset.runs.shards import read_shard
 
 MOST_DIALOGUES, MOST_SHARDS = 1_000, 20
 """Limits of `count_other_languages`: dialogues (a third of a second's work) and shards."""
 
 _WORDS_TOGETHER = 60  # pool short dialogues until they have this many distinct words
-_WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 def for_language(stage: AnnotateDialogues, language: str | None, weighed: bool) -> AnnotateDialogues:
@@ -88,7 +86,7 @@ class LanguageTally:
         turns, offsets = unnest(table.take(_spread(table.num_rows, self._most)), "turns")
         for dialogue in dialogues_of(turns.field("text"), offsets):
             self._looked_at += 1
-            words = set(_WORD.findall(" ".join(dialogue).casefold()))
+            words = longer_words(dialogue)
             if len(words) > WORDS_OF_DIALOGUE:
                 self._others += self._differs(dialogue)
                 continue
@@ -112,7 +110,7 @@ class LanguageTally:
         self._short, self._words = [], set()
 
     def _differs(self, texts: list[str]) -> bool:
-        return all(contradict_language(texts, language, WORDS_OF_DIALOGUE) for language in self._languages)
+        return in_none_of(texts, self._languages)
 
 
 def _spread(count: int, most: int) -> list[int]:

@@ -149,12 +149,20 @@ def in_other_language(texts: Sequence[str], known: Sequence[str], others: Sequen
         known: codes of languages, at least one.
         others: codes of languages.
     """
-    words = set(_LONGER_WORD.findall(" ".join(texts).casefold()))
+    words = longer_words(texts)
     if len(words) <= WORDS_OF_DIALOGUE or any(len(words & _COMMON[code]) > 1 for code in known if code in _COMMON):
         return False
-    return all(contradict_language(texts, code, WORDS_OF_DIALOGUE) for code in known) and any(
-        contradict_language(texts, code, WORDS_OF_DIALOGUE) is None for code in others if code not in known
-    )
+    return in_none_of(texts, known) and not in_none_of(texts, [code for code in others if code not in known])
+
+
+def in_none_of(texts: Sequence[str], languages: Sequence[str]) -> bool:
+    """Return whether there is evidence against each of some languages for a dialogue."""
+    return all(contradict_language(texts, code, WORDS_OF_DIALOGUE) for code in languages)
+
+
+def longer_words(texts: Sequence[str]) -> set[str]:
+    """Return the different words of three letters and more, in small letters."""
+    return set(_LONGER_WORD.findall(" ".join(texts).casefold()))
 
 
 def _by_script(sample: str, language: str) -> OtherLanguage | None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -57,15 +58,17 @@ def with_teacher(
     return table.append_column(TAUGHT, column)
 
 
-def in_haste(scorer: TurnScorer, threads: int) -> TurnScorer:
+S = TypeVar("S", bound=TurnScorer)
+
+
+def in_haste(scorer: S, threads: int) -> S:
     """Return a scorer whose encoder, if it has one, uses some threads of torch, and bfloat16 where that is faster."""
-    if not isinstance(scorer, BlendScorer):
-        return scorer
-    half = precision_of("auto") == "bf16"
-    parts = [
-        replace(part, threads=threads, half=half) if isinstance(part, ContextScorer) else part for part in scorer.parts
-    ]
-    return replace(scorer, parts=tuple(parts))
+    if isinstance(scorer, ContextScorer):
+        return replace(scorer, threads=threads, half=precision_of("auto") == "bf16")
+    if isinstance(scorer, BlendScorer):
+        parts: Any = tuple(in_haste(part, threads) for part in cast(tuple[Any, ...], scorer.parts))
+        return replace(scorer, parts=parts)
+    return scorer
 
 
 def soft_targets(table: pa.Table, label: npt.NDArray[np.int8], weight: Floats, share: float) -> tuple[Floats, Floats]:
